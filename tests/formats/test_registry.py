@@ -146,7 +146,7 @@ def test_a_file_that_exists_is_replaced_only_if_asked(tmp_path: Path) -> None:
     path = tmp_path / "m.json"
     write_model(parse_rules(RULES), path)
     before = path.read_bytes()
-    with pytest.raises(UnreadableFileError, match="it exists. Name another file, or set overwrite"):
+    with pytest.raises(UnreadableFileError, match=r"it exists\. Name another file, or set overwrite\."):
         write_model(income_model(), path)
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["m.json"]
