@@ -15,7 +15,7 @@ from glassine.data.conjunctions import conjunction_counts
 from glassine.data.count_table import CountTable, bin_histograms
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.errors import InvalidDataError
-from glassine.records import engines
+from glassine.records import keys
 from glassine.records.cuts import coarse, cuts_of
 from glassine.records.reading import read_checked
 from tests.counting.test_records import BACKENDS, DOMAIN, content, sample
@@ -105,7 +105,7 @@ def test_many_attributes_need_several_keys(place: str) -> None:
     rng = np.random.default_rng(0)
     domain = Domain({f"a{i}": Category(tuple(f"v{j}" for j in range(40)), missing=True) for i in range(30)})
     data = pl.DataFrame({name: rng.choice(["v0", "v7", "v39", "?"], 50) for name in domain})
-    assert len(engines.Keys.of({name: domain[name] for name in domain}, {}).words) == 3
+    assert len(keys.Keys.of({name: domain[name] for name in domain}, {}).words) == 3
     assert content(CountTable.from_frame(BACKENDS[place](data), domain)) == content(CountTable.from_frame(data, domain))
 
 

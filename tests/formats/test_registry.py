@@ -156,12 +156,12 @@ def test_a_file_that_exists_is_replaced_only_if_asked(tmp_path: Path) -> None:
 
 def test_models_of_all_kinds_are_written(tmp_path: Path) -> None:
     tree = load_model(FILES / "tree.pmml")
+    assert isinstance(tree, DecisionTree)
     for model in (income_model(), parse_rules(RULES), tree):
         write_model(model, tmp_path / "m.json", overwrite=True)
         assert load_model(tmp_path / "m.json") == model
         write_model(model, tmp_path / "m.sql", to="sql", overwrite=True)
         assert (tmp_path / "m.sql").read_text().rstrip("\n") == to_sql(model).rstrip("\n")
-    assert isinstance(tree, DecisionTree)
     write_model(tree, tmp_path / "m.pmml", to="pmml", overwrite=True)
     assert (tmp_path / "m.pmml").read_text() == to_pmml(tree)
 

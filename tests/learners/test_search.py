@@ -35,7 +35,8 @@ from glassine.privacy.unit import PrivacyUnit
 from glassine.records.identifiers import identifier
 from glassine.records.reading import read_checked
 from glassine.sealed.persons import Persons
-from glassine.sealed.selection import n_correct, split
+from glassine.sealed.scoring import n_correct
+from glassine.sealed.selection import split
 
 DOMAIN = Domain(
     {"age": Integer(18, 90, thresholds=(25, 40, 60)), "job": Category(("clerk", "baker", "pilot"), missing=True)}

@@ -455,7 +455,7 @@ class RegressionModel:
             if link in OF_CLASSES and classes is None:
                 classes = tuple(range(2 if link != "softmax" else self.n_outputs))
             fixed = "estimated" if family in ("gaussian", "gamma") else fit.dispersion
-            fit = replace(fit, family=family, dispersion=fixed)  # type: ignore[arg-type]
+            fit = replace(fit, family=family, dispersion=fixed)
         if errors is not None:
             check_choice(errors, "errors", ERRORS)
             if fit.errors not in ("", errors):
