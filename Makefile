@@ -23,7 +23,7 @@ LOCK := $(RESOLVE) pyproject.toml --group build
 PARALLEL := -n auto --dist worksteal
 GATES := format-check lint types docs test
 
-.PHONY: help house demo test test-slow test-spark test-lowest coverage mutants window papers check format-check lint types docs format lock clean
+.PHONY: help generated house demo test test-slow test-spark test-lowest coverage mutants window papers check format-check lint types docs format lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s%s\n", $$1, $$2}' Makefile
@@ -81,6 +81,9 @@ types: $(DEV)
 
 docs: $(DEV) ## Build the documentation, strictly, into docs/_build/html
 	@$(BIN)/python -m sphinx -b html -W -n -E --keep-going -q docs docs/_build/html
+
+generated: $(DEV) ## Write the parts of reference pages that are made from the code
+	@$(BIN)/python -m docs.generated
 
 house: $(DEV) ## Print the figures of the house: rooms, arrows, circles, names, sizes, flows
 	@$(BIN)/python benchmarks/house.py $(ARGS)

@@ -1,13 +1,15 @@
-"""Parts of pages that are made from the code when the documentation is built.
+"""Parts of pages that are made from the code.
 
-A page asks for a part by a line ``<!-- generated: NAME -->``; :data:`PARTS` has the names, and ``notebook NAME`` is a
-notebook.
+A page has a part between the lines ``<!-- generated: NAME -->`` and ``<!-- end of NAME -->``; :data:`PARTS` has the
+names. ``make generated`` writes the parts anew, and a test compares them. A notebook, ``<!-- generated: notebook NAME
+-->``, is run when the documentation is built.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -19,19 +21,30 @@ from glassine.formats import formats
 from glassine.formats.format import Format
 from glassine.report.terms import TERMS
 
-__all__ = ["PARTS", "filled", "table"]
+__all__ = ["PARTS", "filled", "renewed", "table", "written"]
 
-MARK = re.compile(r"^<!-- generated: (.*?) -->$", flags=re.MULTILINE)
+REFERENCE = Path(__file__).parent / "reference"
+NOTEBOOK = re.compile(r"^<!-- generated: notebook (.*?) -->$", flags=re.MULTILINE)
+PART = re.compile(r"^<!-- generated: (\w+) -->\n.*?^<!-- end of \1 -->\n", flags=re.DOTALL | re.MULTILINE)
 
 
 def filled(text: str) -> str:
-    """Return a page with its generated parts."""
-    return MARK.sub(lambda mark: _part(mark[1]), text)
+    """Return a page with its notebook run."""
+    return NOTEBOOK.sub(lambda mark: notebook_pages.page(mark[1]), text)
 
 
-def _part(name: str) -> str:
-    kind, _, notebook = name.partition(" ")
-    return notebook_pages.page(notebook) if kind == "notebook" else PARTS[name]()
+def renewed(text: str) -> str:
+    """Return a page with its parts as the code makes them now."""
+    return PART.sub(lambda mark: _marked(mark[1], PARTS[mark[1]]()), text)
+
+
+def written(text: str) -> str:
+    """Return a page without its parts: what people have written."""
+    return PART.sub("", text)
+
+
+def _marked(name: str, part: str) -> str:
+    return f"<!-- generated: {name} -->\n\n{part.strip()}\n\n<!-- end of {name} -->\n"
 
 
 def table() -> str:
@@ -93,3 +106,8 @@ def _terms() -> str:
 
 PARTS: dict[str, Callable[[], str]] = {"commands": _help, "findings": _findings, "formats": table, "terms": _terms}
 """What makes each part."""
+
+
+if __name__ == "__main__":
+    for page in sorted(REFERENCE.glob("*.md")):
+        page.write_text(renewed(page.read_text()))

@@ -28,7 +28,7 @@ PAGES = [
     *(ROOT / "docs" / "notebooks").glob("*.ipynb"),
 ]
 DOTTED = re.compile(r"(?<![\w./`-])glassine((?:\.[A-Za-z_]\w*)+)(?![\w/-])")
-NO_NAME = re.compile(r"\.(?:md|py|html|json|toml|example|css|js)$")
+NO_NAME = re.compile(r"\.(?:md|py|html|json|toml|example|css|js|xml)$")
 
 
 def stub_lines(package: ModuleType) -> list[tuple[str, str]]:
