@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.additive_data import LOADERS, Additive
 from benchmarks.ebm_study import training_of
 from glassine.learners.additive.budget import GaussianBudget
-from glassine.learners.additive.fitting import Plan, Private, fit_model
+from glassine.learners.additive.fitting import AdditivePlan, Private, fit_model
 from glassine.learners.additive.penalized import PROOF as PENALIZED
 from glassine.learners.additive.smoothing import Smoother
 from glassine.models import AdditiveModel
@@ -120,7 +120,7 @@ def penalties(tape: Tape, mode: str) -> Iterator[None]:
 def pair_of_fits(data: Additive, epsilon: float, seed: int, *, anew: bool) -> tuple[AdditiveModel, AdditiveModel]:
     """Return a private model, and that of the same fit without noise in its rounds."""
     records, training = training_of(data, np.arange(len(data.target)))
-    plan = Plan.of(training, algorithm="penalized", accounting="gdp", bins=None, monotone=None)
+    plan = AdditivePlan.of(training, algorithm="penalized", accounting="gdp", bins=None, monotone=None)
     releases: Tape = []
     chosen: Tape = []
     models = []

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.additive_data import CONFIRMING, FINDING, LOADERS, UNSEEN, Additive
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
-from glassine.learners.additive.fitting import Plan, Private, fit_model
+from glassine.learners.additive.fitting import AdditivePlan, Private, fit_model
 from glassine.learners.additive.publishing import Choices, choices
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
 from glassine.privacy.randomness import Randomness
@@ -65,7 +65,7 @@ def loss(data: Additive, seed: int, epsilon: float, chosen: Choices) -> float:
     """Return the test loss of one fit: RMSE, or one less the area under the ROC curve."""
     train, test = data.split(seed)
     records, training = training_of(data, train)
-    plan = Plan.of(training, algorithm="penalized", accounting="gdp", bins=None, monotone=None)
+    plan = AdditivePlan.of(training, algorithm="penalized", accounting="gdp", bins=None, monotone=None)
     budget, paid = GaussianBudget.of(epsilon, DELTA), Paid(randomness=Randomness.of(seed), caveats=(SEEDED,))
     privacy = Private(budget=budget, oracle=GaussianOracle(AdditiveStore(records), budget.mu, paid))
     model = fit_model(training, replace(plan, override=chosen), privacy, source="study", progress=None)

@@ -32,7 +32,7 @@ from benchmarks.kept_rows import kept  # noqa: E402
 from benchmarks.public_data import Benchmark  # noqa: E402
 from glassine.counting.logic import LiteralLogic  # noqa: E402
 from glassine.learners.antecedents import declared  # noqa: E402
-from glassine.sealed.losses import Loss  # noqa: E402
+from glassine.sealed.losses import LeafCosts  # noqa: E402
 from glassine.sealed.trees import TreeClass  # noqa: E402
 from papers.common.results import Row, one, say  # noqa: E402
 from papers.common.tables import markdown  # noqa: E402
@@ -309,7 +309,7 @@ def class_sizes() -> None:
     for p, levels in ((20, 3), (75, 3), (75, 4), (200, 3)):
         domain = glassine.Domain.binary([f"x{i}" for i in range(p)])
         logic = LiteralLogic.of(domain, [glassine.domain.OneOf(f"x{i}", (1,)) for i in range(p)], up_to_negation=True)
-        trees = TreeClass(logic=logic, depth=levels, loss=Loss.errors(2))
+        trees = TreeClass(logic=logic, depth=levels, loss=LeafCosts.errors(2))
         say(f"{p} literals, depth {levels}: 10^{trees.log_count() / np.log(10):.1f} trees")
 
 

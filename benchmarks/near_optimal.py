@@ -39,7 +39,7 @@ from glassine.learners import PrivateSummary  # noqa: E402
 from glassine.learners.summaries.near_optimal import NearOptimalTrees  # noqa: E402
 from glassine.learners.summaries.regions import RegionCounts, Regions, Splits  # noqa: E402
 from glassine.learners.summaries.reliance import RelianceSearch  # noqa: E402
-from glassine.learners.summaries.splitting import Node  # noqa: E402
+from glassine.learners.summaries.splitting import SplitNode  # noqa: E402
 from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_trees  # noqa: E402
 from glassine.models import Evidence  # noqa: E402
 from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon  # noqa: E402
@@ -204,11 +204,11 @@ def compare(summary: PrivateSummary, columns: Any, target: npt.NDArray[Any]) -> 
     }, truth
 
 
-def ordinary(root: Node, data: Additive) -> DecisionTree:
+def ordinary(root: SplitNode, data: Additive) -> DecisionTree:
     """Return a tree of the records as it is published without privacy: each leaf with its exact counts."""
     literals, cells = [], []
 
-    def convert(node: Node) -> Tree:
+    def convert(node: SplitNode) -> Tree:
         if node.literal is None or node.true is None or node.false is None:
             counts = tuple(np.rint(node.counts).astype(int).tolist())
             cells.append(Evidence(counts=counts))

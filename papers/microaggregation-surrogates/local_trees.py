@@ -15,7 +15,7 @@ from study import Options, Row, options, resume
 from glassine.attacks.membership.intervals import newcombe
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
 from glassine.attacks.outcome import Measured
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
 from glassine.surrogates.reading import open_records, read
 
@@ -43,12 +43,12 @@ def lost(n: int, k: int) -> int:
     return n - k if 2 * k <= n < 3 * k else 0
 
 
-def columns_of(release: SurrogateRelease, X: npt.NDArray[np.float64]) -> Columns:
+def columns_of(release: SurrogateRelease, X: npt.NDArray[np.float64]) -> ConformedColumns:
     """Return records as a release reads them."""
     return read(open_records(X, release.domain)[2], release.domain, refuse_outside=False)
 
 
-def share_alone(release: SurrogateRelease, columns: Columns, groups: Labels) -> float:
+def share_alone(release: SurrogateRelease, columns: ConformedColumns, groups: Labels) -> float:
     """Return the share of the training records that are the only ones of their leaf."""
     alone = 0
     for index, tree in enumerate(release.trees):

@@ -18,10 +18,10 @@ from tree_search import Nested
 from glassine import Domain, as_model, reconstruct
 from glassine.domain import OneOf
 from glassine.learners import GreedyRuleListClassifier
-from glassine.learners.exhaustive.list_search import Limits, ListSearch
+from glassine.learners.exhaustive.list_search import ListSearch, SearchLimits
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList
 from glassine.records.bits import BitSets
-from glassine.sealed.losses import Loss
+from glassine.sealed.losses import LeafCosts
 
 Model = DecisionTree | RuleList
 Rules = tuple[tuple[int, int], ...]
@@ -165,8 +165,8 @@ def optimal_lists(X: Ints, y: Ints, *, least: int, most_rules: int, tests: int =
     """
     pool = list(product(range(X.shape[1]), (1, 0)))
     bitsets = BitSets.pack([X[:, attribute] == value for attribute, value in pool], y, 2)
-    limits = Limits(what="optimal lists", ways_out="Take fewer rules.")
-    search = ListSearch(bitsets, Loss.errors(2), fewest=least, fewest_left=1, limits=limits)
+    limits = SearchLimits(what="optimal lists", ways_out="Take fewer rules.")
+    search = ListSearch(bitsets, LeafCosts.errors(2), fewest=least, fewest_left=1, limits=limits)
     return [
         Listed(rules=tuple(pool[rule] for rule in found.rules), errors=found.cost, bits=found.tested)
         for found in search.by_length(most_rules, tests)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from glassine.compiling import compiled
 from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations, count_conjunctions
 from glassine.records.bits import BitSets
-from glassine.sealed.tree_sums import Counts, signed_insides
+from glassine.sealed.tree_sums import SetCounts, signed_insides
 
 Ints = npt.NDArray[np.int64]
 Nested = int | list[Any]
@@ -148,7 +148,7 @@ def _level(
 ) -> None:  # pragma: no cover - compiled
     """Fill the least cost of every signed conjunction of some length."""
     m, n_classes, p = sets.shape[1], table.shape[1], binom.shape[0] - 2
-    counts = Counts(table, offsets, binom)
+    counts = SetCounts(table, offsets, binom)
     inside = np.empty((1 << m, n_classes), dtype=np.int64)
     beside = np.empty((1 << m, n_classes, p), dtype=np.int64)
     other = np.empty(n_classes, dtype=np.int64)
@@ -180,7 +180,7 @@ class _Search:
             held = tuple(bool(signs >> i & 1) for i in range(m))
             counts = self.counts.signed(chosen, held)
             return counts, leaf_errors(counts) * ERROR, -1
-        signed_counts(literals, Counts(self.counts.table, self.counts.offsets, self.binom), inside, beside)
+        signed_counts(literals, SetCounts(self.counts.table, self.counts.offsets, self.binom), inside, beside)
         last = m == self.depth - 1
         below = np.zeros(0, np.int64) if last else self.costs[m + 1]
         found = _choice(literals, m, signs, inside[signs], beside[signs], self.binom, self.least, last, self.test,

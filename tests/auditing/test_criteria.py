@@ -18,7 +18,7 @@ from glassine import DecisionTree, Domain, Integer, Policy, audit, parse_rules
 from glassine.attacks.outcome import About, Below, Failed, Measured, NotApplicable
 from glassine.auditing import criteria
 from glassine.auditing.criterion import Check, Criterion, PartFacts, Remedy, Status
-from glassine.auditing.facts import Bits, Case, Fact, Inapplicable, Kind, Shares, Sizes, Thresholds
+from glassine.auditing.facts import Bits, Case, Fact, Inapplicable, Kind, LargestShares, Sizes, Thresholds
 from glassine.auditing.judging import advise, decide, flagging, judge
 from glassine.auditing.schema import schema
 from glassine.auditing.suppression import Suppression
@@ -218,20 +218,20 @@ def test_sizes_are_judged_by_what_is_certain(fact: Fact[Sizes], status: Status, 
     ("bounds", "unsettled", "status"),
     [
         (((0.95, 0.95), None), "", "fail"),
-        (((0.95, 0.95),), "Shares are by weight.", "fail"),
+        (((0.95, 0.95),), "LargestShares are by weight.", "fail"),
         (((0.5, 0.5), (0.6, 0.95)), "", "unknown"),
         (((0.5, 0.5), None), "", "unknown"),
-        (((0.5, 0.5),), "Shares are by weight.", "unknown"),
+        (((0.5, 0.5),), "LargestShares are by weight.", "unknown"),
         (((0.5, 0.5), (0.9, 0.9)), "", "pass"),
     ],
 )
 def test_shares_are_judged_by_their_bounds(bounds: Any, unsettled: str, status: Status) -> None:
-    check = the(judged(EVERY, shares=Measured(Shares(bounds=bounds, unsettled=unsettled))), "purest_leaf")
+    check = the(judged(EVERY, shares=Measured(LargestShares(bounds=bounds, unsettled=unsettled))), "purest_leaf")
     assert check.status == status
 
 
 def test_parts_whose_shares_are_not_known_count_among_all_parts() -> None:
-    check = the(judged(EVERY, shares=Measured(Shares(bounds=((0.95, 0.95), None)))), "purest_leaf")
+    check = the(judged(EVERY, shares=Measured(LargestShares(bounds=((0.95, 0.95), None)))), "purest_leaf")
     assert check.meaning.startswith("In 1 of 2 leaves, more than 90% of records share one outcome.")
 
 
@@ -329,7 +329,7 @@ def test_no_check_holds_a_count_that_is_to_be_hidden() -> None:
         assert not re.search(rf"\b{n}\b", check.meaning.replace("1 of 1 leaf", ""))
     certain = {n: the(judged(EVERY, certain=Measured((n, ""))), "most_certain") for n in (0, 3, 34, 36)}
     assert [check.measured for check in certain.values()] == [0, Below(10), About(30), About(40)]
-    shares = Measured(Shares(bounds=((0.873, 0.873),)))
+    shares = Measured(LargestShares(bounds=((0.873, 0.873),)))
     assert the(judged(EVERY, shares=shares), "purest_leaf").measured == 0.85
 
 

@@ -16,7 +16,7 @@ from glassine.attacks.membership.midpoint import midpoint_attack
 from glassine.attacks.outcome import Below, Measured
 from glassine.attacks.values import leak_values, thresholds_of
 from glassine.auditing.criterion import Check
-from glassine.auditing.facts import Case, Cells
+from glassine.auditing.facts import Case, OutcomeCells
 from glassine.auditing.findings import AttackFinding, Findings
 from glassine.auditing.inputs import AuditSettings, Statements
 from glassine.auditing.judging import judge
@@ -534,7 +534,7 @@ def test_an_attack_passes_by_its_estimate_only_where_the_counts_agree(
         ),
     )
     counts = np.full((12, 2), float(implied))
-    cells = Cells(counts=OutcomeCounts(lower=counts, upper=counts, n_outcomes=2), certain=None, n_splits=11)
+    cells = OutcomeCells(counts=OutcomeCounts(lower=counts, upper=counts, n_outcomes=2), certain=None, n_splits=11)
     facts: dict[str, Any] = {"attacks": Measured(found), "implied": Measured(cells)}
     (check,) = (
         check

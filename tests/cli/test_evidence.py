@@ -22,8 +22,8 @@ from glassine.errors import InvalidParameterError
 from glassine.learners import PrivateTreeClassifier
 from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.report.evidence import LISTS, evidence
-from glassine.report.evidence.basis import ANSWERS, Figure, Missing
-from glassine.report.evidence.document import Line, items
+from glassine.report.evidence.basis import ANSWERS, EvidenceFigure, Missing
+from glassine.report.evidence.document import EvidenceLine, items
 from tests.cli.running import Run
 
 RULES = """if [a] then [true] ([5 ; 40] examples)
@@ -61,11 +61,11 @@ def plain() -> dict[str, Any]:
     return audit(parse_rules(RULES), domain=Domain.binary(["a", "b", "c"])).to_dict()
 
 
-def answered(line: Line) -> bool:
+def answered(line: EvidenceLine) -> bool:
     return bool(line.answers or line.item.person)
 
 
-def line_of(which: str, number: str, **given: Any) -> Line:
+def line_of(which: str, number: str, **given: Any) -> EvidenceLine:
     return next(line for line in evidence(which, **given).lines if line.item.id == number)
 
 
@@ -94,8 +94,8 @@ def test_every_item_has_a_line(
 
 def test_an_item_without_figure_reason_or_field_has_no_line() -> None:
     bare = next(item for item in items() if item.id == "T5")
-    assert not answered(Line(item=bare, answers=()))
-    assert answered(Line(item=bare, answers=(Missing("it was not asked for"),)))
+    assert not answered(EvidenceLine(item=bare, answers=()))
+    assert answered(EvidenceLine(item=bare, answers=(Missing("it was not asked for"),)))
 
 
 def test_the_table_names_sources_and_figures_that_exist() -> None:
@@ -122,23 +122,23 @@ def test_figures_of_a_model_are_those_of_its_counts() -> None:
         parse_rules(RULES), domain=Domain.binary(["a", "b", "c"]), settings=AuditSettings(show_small_counts=True)
     ).to_dict()
     (smallest,) = line_of("tre", "T3", findings=shown).answers
-    assert smallest == Figure("smallest positive count of one class: 5, in 3 parts", "published counts")
+    assert smallest == EvidenceFigure("smallest positive count of one class: 5, in 3 parts", "published counts")
     one = audit(
         parse_rules("classes: [x] [y]\nif [a] then [x] ([30 ; 40] examples)\nelse [y] ([3 ; 90] examples)")
     ).to_dict()
     assert "1 parts" not in str(line_of("tre", "T3", findings=one).answers)
     limits = line_of("tre", "T2", findings=shown).answers[0]
-    assert isinstance(limits, Figure)
+    assert isinstance(limits, EvidenceFigure)
     assert " off, " not in limits.text
     zero = line_of("tre", "T4", findings=shown).answers[0]
-    assert isinstance(zero, Figure)
+    assert isinstance(zero, EvidenceFigure)
     assert zero.text.startswith("a class has no record in 1 of 3 parts")
     (freedom,) = line_of("tre", "T5", findings=shown).answers
     # 155 records; two conditions, and three shares of one class.
-    assert isinstance(freedom, Figure)
+    assert isinstance(freedom, EvidenceFigure)
     assert freedom.text == "residual degrees of freedom: 155 - 7 = 148"
     ratio = line_of("edpb", "D5", findings=shown).answers[1]
-    assert isinstance(ratio, Figure)
+    assert isinstance(ratio, EvidenceFigure)
     assert ratio.text == "22.1 records per parameter"
 
 
@@ -164,7 +164,7 @@ def test_degrees_of_freedom_of_a_tree_are_those_of_sacro_ml() -> None:
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     (freedom,) = line_of("tre", "T5", findings=audit(tree).to_dict()).answers
     parameters = 2 * (tree.tree_.node_count - tree.get_n_leaves()) + tree.get_n_leaves()
-    assert isinstance(freedom, Figure)
+    assert isinstance(freedom, EvidenceFigure)
     assert freedom.text == f"residual degrees of freedom: {len(y)} - {parameters} = {len(y) - parameters}"
 
 
@@ -202,7 +202,7 @@ def test_a_certificate_answers_what_nist_asks(private: tuple[dict[str, Any], Cer
 
     def said(number: str) -> str:
         answers = line_of("nist", number, findings=findings, certificate=certificate).answers
-        return " ".join(answer.text for answer in answers if isinstance(answer, Figure))
+        return " ".join(answer.text for answer in answers if isinstance(answer, EvidenceFigure))
 
     assert "epsilon 0.5" in said("N1")
     assert said("N2").startswith("pure differential privacy")
@@ -210,7 +210,7 @@ def test_a_certificate_answers_what_nist_asks(private: tuple[dict[str, Any], Cer
     assert f"at most {certificate.error_bound:,} errors more" in said("N6")
     public = {**certificate.public, LOSS_BOUND: 17}
     (loss,) = line_of("nist", "N6", certificate=replace(certificate, error_bound=None, public=public)).answers
-    assert isinstance(loss, Figure)
+    assert isinstance(loss, EvidenceFigure)
     assert loss.text.startswith("a loss of at most 17 records above that of the best model")
     assert said("N7") == "one release, not interactive"
     assert said("N8") == "central"
@@ -345,7 +345,7 @@ def test_parameters_of_a_tree_are_judged_as_sacro_ml_does(parameters: dict[str, 
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     tree = DecisionTreeClassifier(random_state=0, **parameters).fit(X.iloc[:, :3], y)
     stated = line_of("tre", "T8", findings=audit(tree).to_dict()).answers[0]
-    assert isinstance(stated, Figure)
+    assert isinstance(stated, EvidenceFigure)
     assert stated.text.startswith(f"parameters {'lie in' if risky else 'do not lie in'} the riskiest fifth: max_depth=")
     assert stated.method.startswith("stated by the file, not proved")
 
@@ -376,7 +376,7 @@ def test_losses_are_compared_by_the_test_that_checkers_use() -> None:
     assert found.loss_gap == round(wanted.statistic, 3)
     assert found.loss_gap_p_value == float(f"{wanted.pvalue:.2g}")
     gap = line_of("tre", "T6", findings=findings.to_dict()).answers[0]
-    assert isinstance(gap, Figure)
+    assert isinstance(gap, EvidenceFigure)
     assert gap.text.startswith(f"statistic {wanted.statistic:.3f}, p = ")
     assert gap.text.endswith(f": {'a' if wanted.pvalue < 0.05 else 'no'} risk by SACRO-ML, whose level is 0.05")
     assert wanted.pvalue < 0.05
@@ -391,7 +391,7 @@ def test_parameters_of_a_forest_are_judged_as_sacro_ml_does(trees: int, depth: i
     forest.fit(rng.random((60, 2)), rng.integers(0, 2, 60))
     findings = audit(forest, settings=AuditSettings(only={"membership"}))
     stated = line_of("tre", "T8", findings=findings.to_dict()).answers[0]
-    assert isinstance(stated, Figure)
+    assert isinstance(stated, EvidenceFigure)
     assert stated.text.startswith(f"parameters {'lie in' if risky else 'do not lie in'} the riskiest fifth: ")
 
 
@@ -432,4 +432,4 @@ def test_models_that_were_audited_together_have_evidence() -> None:
     for which in LISTS:
         evidence(which, findings=joint)
     line = line_of("edpb", "D6.2", findings=joint)
-    assert any(isinstance(one, Figure) and "audited together" in one.text for one in line.answers)
+    assert any(isinstance(one, EvidenceFigure) and "audited together" in one.text for one in line.answers)

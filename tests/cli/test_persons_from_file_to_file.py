@@ -16,7 +16,7 @@ from glassine import Binary, Category, Certificate, Domain, Integer, Ledger, Rea
 from glassine.domain.attributes import Attribute
 from glassine.privacy.unit import PrivacyUnit
 from glassine.sealed import persons
-from glassine.sealed.persons import Persons
+from glassine.sealed.persons import CountedPersons
 from tests.cli.running import Run, listing
 
 Kept: TypeAlias = dict[bytes | None, Counter[Hashable]]
@@ -134,10 +134,10 @@ def test_a_budget_of_persons_pays_for_no_other_unit(name: str, unit: tuple[str, 
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> list[Kept]:
     """Note which records of whom each fit counts."""
-    honest = Persons.times
+    honest = CountedPersons.times
     out: list[Kept] = []
 
-    def times(whose: Persons, columns: Any, labels: Any) -> Any:
+    def times(whose: CountedPersons, columns: Any, labels: Any) -> Any:
         found = honest(whose, columns, labels)
         rows = zip(*(columns.array(name).tolist() for name in columns.names), labels.tolist(), strict=True)
         counted: Kept = {}
@@ -146,7 +146,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> list[Kept]:
         out.append(counted)
         return found
 
-    monkeypatch.setattr(Persons, "times", times)
+    monkeypatch.setattr(CountedPersons, "times", times)
     return out
 
 

@@ -25,8 +25,8 @@ from glassine.privacy.release import fresh_count
 from glassine.privacy.unit import RECORD
 from glassine.records.columns import columns_of
 from glassine.sealed import door, draws
-from glassine.sealed.accounts import Part
-from glassine.sealed.losses import Loss
+from glassine.sealed.accounts import AccountPart
+from glassine.sealed.losses import LeafCosts
 from glassine.sealed.oracle import Oracle
 from glassine.sealed.queries import Cells, Counts, Gibbs, Label, Quantiles
 from glassine.sealed.store import HeldIntake, Store
@@ -266,7 +266,7 @@ def test_events_are_kept_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatc
 
 SMALL = Domain({"a": Binary(), "n": Integer(0, 2)})
 RECORDS = list(itertools.product((0, 1), (0, 1, 2), (0, 1)))
-PART = Part(epsilon=Fraction(1), total=Fraction(1), unit=RECORD)
+PART = AccountPart(epsilon=Fraction(1), total=Fraction(1), unit=RECORD)
 
 
 def store(records: Sequence[tuple[int, int, int]], *, numbers: bool = False) -> Store:
@@ -295,7 +295,7 @@ STUMP = Split(0, Leaf(0), Leaf(1))
 @pytest.mark.slow
 @pytest.mark.parametrize("numbers", [False, True])
 def test_counts_move_by_their_sensitivity_at_most(numbers: bool) -> None:
-    loss = Loss.squares(2) if numbers else Loss.errors(2)
+    loss = LeafCosts.squares(2) if numbers else LeafCosts.errors(2)
     members = TreeClass(logic=LOGIC, depth=1, loss=loss)
     for question in (Counts(key=Cells(members, STUMP)), *([] if numbers else [Counts(key=Label())])):
         moved = [
@@ -310,8 +310,8 @@ def test_counts_move_by_their_sensitivity_at_most(numbers: bool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", [Loss.errors(2), Loss.ranking(np.array([0.7, 0.3]), 100.0, 0.3, steps=2)])
-def test_costs_of_models_grow_with_a_record_by_the_unit_at_most(loss: Loss) -> None:
+@pytest.mark.parametrize("loss", [LeafCosts.errors(2), LeafCosts.ranking(np.array([0.7, 0.3]), 100.0, 0.3, steps=2)])
+def test_costs_of_models_grow_with_a_record_by_the_unit_at_most(loss: LeafCosts) -> None:
     members = TreeClass(logic=LOGIC, depth=1, loss=loss)
     values = range(loss.n_values)
     trees = [Leaf(v) for v in values] + [Split(0, Leaf(v), Leaf(w)) for v in values for w in values]
@@ -347,7 +347,7 @@ def test_quantiles_keep_epsilon() -> None:
 
 
 def test_a_halved_sensitivity_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    members = TreeClass(logic=LOGIC, depth=1, loss=Loss.errors(2))
+    members = TreeClass(logic=LOGIC, depth=1, loss=LeafCosts.errors(2))
     question = Counts(key=Cells(members, STUMP))
     moved = max(
         int(np.abs(question.exact(store(one)) - question.exact(store(two))).sum())

@@ -24,7 +24,7 @@ from glassine.errors import InvalidDataError, UnreadableFileError
 from glassine.learners import PrivateTreeClassifier
 from glassine.microaggregation import microaggregate
 from glassine.models import Branch, Evidence, Node
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.records.containers import is_lazy
 from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
@@ -111,7 +111,7 @@ def test_an_audit_converts_each_column_once() -> None:
 
 
 @pytest.mark.parametrize("take", [read_checked, read_settled])
-def test_what_was_read_once_is_kept_for_the_same_attribute_alone(take: Callable[..., Columns]) -> None:
+def test_what_was_read_once_is_kept_for_the_same_attribute_alone(take: Callable[..., ConformedColumns]) -> None:
     table = as_table(pl.DataFrame({"age": [10, 50], "job": ["baker", "pope"]}))
     domain = DOMAIN.restrict(["age", "job"])
     first = take(table, domain)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.records.reading import read_checked, read_settled
 
 INF, NAN = math.inf, math.nan
@@ -449,7 +449,7 @@ def test_columns_are_restricted_and_taken() -> None:
 
 
 def test_the_representation_shows_no_value() -> None:
-    columns: Columns = read_checked({"x": np.array([123456])}, Domain({"x": Integer(0, 10**6)}))
+    columns: ConformedColumns = read_checked({"x": np.array([123456])}, Domain({"x": Integer(0, 10**6)}))
     assert repr(columns) == "<Columns of 1 attributes: 'x'>"
 
 

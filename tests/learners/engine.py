@@ -19,7 +19,7 @@ from glassine.learners.antecedents import either_side
 from glassine.records.bits import BitSets
 from glassine.sealed.gibbs import LOG_BITS, Choice, Weighting
 from glassine.sealed.lists import DEFAULT, DrawnList, ListClass, ListSums
-from glassine.sealed.losses import Loss
+from glassine.sealed.losses import LeafCosts
 from glassine.sealed.trees import LEAF, Leaf, Split, Tree, TreeClass, TreeSums, children
 from tests.oracles import model_classes as oracle
 from tests.oracles import strategies as small
@@ -68,13 +68,13 @@ def worlds_of(
     return sorted({tuple(possible.satisfies(record, rule) for rule in rules) for record in listed})
 
 
-def loss_of(loss: int | Loss) -> Loss:
+def loss_of(loss: int | LeafCosts) -> LeafCosts:
     """Return a loss, or that of errors alone over so many classes."""
-    return loss if isinstance(loss, Loss) else Loss.errors(loss)
+    return loss if isinstance(loss, LeafCosts) else LeafCosts.errors(loss)
 
 
 def trees_of(
-    domain: Domain, literals: Sequence[Literal], depth: int, loss: int | Loss
+    domain: Domain, literals: Sequence[Literal], depth: int, loss: int | LeafCosts
 ) -> tuple[TreeClass, list[oracle.World]]:
     """Return a class of trees, and the worlds of the literals that it kept: those of complete records."""
     logic = LiteralLogic.of(domain, literals, up_to_negation=True)
@@ -83,7 +83,7 @@ def trees_of(
 
 
 def lists_of(
-    domain: Domain, pool: Sequence[Sequence[Literal]], length: int, loss: int | Loss
+    domain: Domain, pool: Sequence[Sequence[Literal]], length: int, loss: int | LeafCosts
 ) -> tuple[ListClass, list[oracle.World]]:
     """Return a class of rule lists, and the worlds of the rules that it kept: those of complete records."""
     logic = RuleLogic.of(domain, pool)

@@ -13,7 +13,7 @@ from glassine.errors import InvalidMechanismError, InvalidParameterError, Releas
 from glassine.learners import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.additive import penalized as ebm_penalized
 from glassine.learners.additive.budget import GaussianBudget, usable
-from glassine.learners.additive.fitting import Plan
+from glassine.learners.additive.fitting import AdditivePlan
 from glassine.learners.additive.memory import most_released, pairs_asked_for
 from glassine.privacy import accounting
 from glassine.privacy.conversions import mu_from_epsilon
@@ -87,7 +87,7 @@ def test_no_draw_makes_a_fit_spend_more_than_was_fixed(name: str, monkeypatch: p
         learner = FITS[name]()
         _, training = learner._read_training(X, target(learner), None, private=True)
         names = ("algorithm", "accounting", "bins", "monotone", "interactions")
-        plan = Plan.of(training, **{name: getattr(learner, name) for name in names})
+        plan = AdditivePlan.of(training, **{name: getattr(learner, name) for name in names})
         pairs = pairs_asked_for(plan.interactions)
         releases, values = most_released(plan.grids, training.target, plan.algorithm, pairs)
         events = learner.fit(X, target(learner)).certificate_.events

@@ -20,9 +20,9 @@ from glassine.data.conjunctions import binomials
 from glassine.privacy.randomness import Randomness
 from glassine.sealed import gibbs
 from glassine.sealed.gibbs import LOG_RANGE, Choice, Weighting
-from glassine.sealed.last_splits import Leaves, settle, spread
+from glassine.sealed.last_splits import SignedLeaves, settle, spread
 from glassine.sealed.lists import ListClass, ListSums
-from glassine.sealed.losses import Loss
+from glassine.sealed.losses import LeafCosts
 from glassine.sealed.tree_sums import Costs, Weighed, power
 from glassine.sealed.trees import TreeClass, TreeSums
 from tests.learners import engine
@@ -74,7 +74,7 @@ def test_choices_leave_out_what_is_impossible_and_nothing_else() -> None:
 
 def test_labels_cost_the_records_of_the_others() -> None:
     weighting = Weighting.private(Fraction(1, 2), 1.0, 10)
-    found = gibbs.values(np.array([2, 0, 5]), Loss.errors(3), weighting)
+    found = gibbs.values(np.array([2, 0, 5]), LeafCosts.errors(3), weighting)
     assert [choice.cost for choice in found] == [5.0, 7.0, 2.0]
     assert [choice.scaled for choice in found] == [-3 * 2**47, -5 * 2**47, 0]
 
@@ -174,10 +174,10 @@ def test_sums_are_right_though_the_least_cost_comes_last(epsilon: Fraction, unit
         rng.shuffle(sides)
     sides = sides[::-1] if "falling" in order else sides
     weighting = Weighting.private(epsilon, 0.25, max(records, int(2 * sides.max())), unit)
-    costs = Costs.of(weighting, Loss.errors(2))
-    leaves = Leaves(sides.astype(float), rng.uniform(1, 9, (n, 2)), np.ones((n, 2), dtype=np.uint8))
+    costs = Costs.of(weighting, LeafCosts.errors(2))
+    leaves = SignedLeaves(sides.astype(float), rng.uniform(1, 9, (n, 2)), np.ones((n, 2), dtype=np.uint8))
     least = float(sides.sum(axis=1).min() + step // 3)
-    alone = Leaves(np.array([[least]]), np.array([[2.5]]), np.zeros((1, 1), dtype=np.uint8))
+    alone = SignedLeaves(np.array([[least]]), np.array([[2.5]]), np.zeros((1, 1), dtype=np.uint8))
     out = Weighed(np.full((1, 1), np.inf), np.zeros((1, 1)))
     with interpreted(1):
         spread(np.array([0]), binomials(n + 1, 3), leaves, costs, out)

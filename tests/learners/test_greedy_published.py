@@ -18,7 +18,7 @@ from glassine.errors import InvalidCertificateError, InvalidParameterError, Priv
 from glassine.learners.greedy import published as greedy_published
 from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.plan import MECHANISMS, GreedyPlan, GreedyWish
-from glassine.learners.greedy.published import AS_PUBLISHED, CONFIDENCE, Node, confidence_threshold, defects
+from glassine.learners.greedy.published import AS_PUBLISHED, CONFIDENCE, RuleGrant, confidence_threshold, defects
 from glassine.privacy import accounting
 from glassine.privacy.accounting import CountBound, DiscreteLaplaceNoise, Parallel, Stated
 from glassine.privacy.conversions import discrete_laplace_tail
@@ -55,15 +55,15 @@ def fitted(mechanism: str, accounting: str = "published", n: int = 500, **more: 
 
 
 def test_the_budget_is_split_as_printed() -> None:
-    node = Node.of(plan("smooth-laplace", epsilon=1.4), 1000)
+    node = RuleGrant.of(plan("smooth-laplace", epsilon=1.4), 1000)
     assert node.epsilon == pytest.approx(1.4 / 14)
     assert node.delta == pytest.approx(1e-6 / 4)
     assert node.beta == pytest.approx(0.1 / (2 * math.log(2 / (1e-6 / 4))))
     assert node.least == 50
     assert node.threshold == math.floor(-math.log(2 * 0.01) / 0.1) + 1
-    assert Node.of(plan("smooth-cauchy", epsilon=1.4), 1000).beta == pytest.approx(0.1 / 6)
-    assert Node.of(plan("global-laplace", epsilon=0.9), 1000).epsilon == pytest.approx(0.1)
-    assert Node.of(plan("smooth-laplace", length=1), 1000).delta == pytest.approx(1e-6)
+    assert RuleGrant.of(plan("smooth-cauchy", epsilon=1.4), 1000).beta == pytest.approx(0.1 / 6)
+    assert RuleGrant.of(plan("global-laplace", epsilon=0.9), 1000).epsilon == pytest.approx(0.1)
+    assert RuleGrant.of(plan("smooth-laplace", length=1), 1000).delta == pytest.approx(1e-6)
 
 
 # 5. Algorithm 3 is right, the running text is not.
@@ -87,7 +87,7 @@ def test_the_running_text_and_its_number_are_wrong() -> None:
 
 
 def test_the_support_check_fails_far_more_often_than_delta() -> None:
-    node = Node.of(plan("smooth-laplace"), 10_000)
+    node = RuleGrant.of(plan("smooth-laplace"), 10_000)
     # One record too few, and the list goes on all the same with a smooth sensitivity that takes them for granted.
     passes = discrete_laplace_tail(node.threshold + 1, [(1 / node.epsilon, 1)])
     assert passes > 0.008
@@ -158,7 +158,7 @@ def test_scores_that_move_against_each_other_cost_twice_epsilon_and_impurities_d
 def test_counts_are_charged_for_every_rule_though_one_release_pays_for_all() -> None:
     published, strict = fitted("global-laplace"), fitted("global-laplace", "strict")
     counts = next(event for event in published.certificate_.events if event.name.startswith("noisy counts"))
-    node = Node.of(plan("global-laplace", epsilon=2.0, length=3), 500)
+    node = RuleGrant.of(plan("global-laplace", epsilon=2.0, length=3), 500)
     assert accounting.cost(counts).pure == pytest.approx(3 * node.epsilon)
     assert published.model_.guarantee is not None
     assert published.model_.guarantee.count_scale == pytest.approx(1 / node.epsilon)
@@ -170,7 +170,7 @@ def test_counts_are_charged_for_every_rule_though_one_release_pays_for_all() -> 
 
 
 def test_the_loop_can_spend_more_than_is_charged() -> None:
-    node = Node.of(plan("smooth-laplace", length=3), 1000)
+    node = RuleGrant.of(plan("smooth-laplace", length=3), 1000)
     checks, choices, counts = 3, 3, 4
     assert (checks + choices + counts) * node.epsilon > 1.0
     assert choices * node.delta > 1e-6
@@ -244,7 +244,7 @@ def test_node_budgets_are_fractions_of_what_thresholds_leave() -> None:
 
     whole = plan("smooth-laplace")
     part = replace(whole, literals=Fraction(1, 5))
-    assert Node.of(part, 100).epsilon == pytest.approx(0.8 * Node.of(whole, 100).epsilon)
+    assert RuleGrant.of(part, 100).epsilon == pytest.approx(0.8 * RuleGrant.of(whole, 100).epsilon)
 
 
 # What a published fit pays and states.

@@ -19,14 +19,14 @@ from glassine.learners import (
 )
 from glassine.records.bits import BitSets
 from glassine.sealed.gibbs import Weighting
-from glassine.sealed.losses import Loss
+from glassine.sealed.losses import LeafCosts
 from tests.learners import engine
 
 N = 400
 RNG = np.random.default_rng(0)
 TRUTH = RNG.random((N, 8)) < 0.4
 LABELS = np.where(RNG.random(N) < 0.2, 1, TRUTH[:, 0].astype(np.int64) + (TRUTH[:, 1] & TRUTH[:, 2]))
-RANKING = Loss.ranking(np.array([0.6, 0.3, 0.1]), 100.0, 0.3, steps=3)
+RANKING = LeafCosts.ranking(np.array([0.6, 0.3, 0.1]), 100.0, 0.3, steps=3)
 WEIGHTINGS = [
     Weighting.private(Fraction(1, 10), 0.5, N, RANKING.unit),
     Weighting.private(Fraction(5), 2.0, N, RANKING.unit),

@@ -30,7 +30,7 @@ from glassine.learners import (
 from glassine.privacy.ledger import Ledger
 from glassine.privacy.release import fresh_count
 from glassine.sealed.model_class import SECONDS_PER_STEP, check_limit, check_size
-from glassine.sealed.tree_sums import Atoms, Counts, Implied
+from glassine.sealed.tree_sums import Atoms, Implied, SetCounts
 from tests.learners import engine
 
 
@@ -193,7 +193,7 @@ def test_pairs_of_thousands_of_categories_are_compared_in_little_room() -> None:
     domain = Domain({"c": Category(tuple(f"v{i}" for i in range(p)))})
     logic = LiteralLogic.of(domain, [OneOf("c", (f"v{i}",)) for i in range(p)], up_to_negation=True)
     offsets = np.cumsum([0, 1, p, p * (p - 1) // 2])
-    counts = Counts(np.zeros((offsets[-1], 1), dtype=np.int64), offsets, binomials(p + 1, 4))
+    counts = SetCounts(np.zeros((offsets[-1], 1), dtype=np.int64), offsets, binomials(p + 1, 4))
     tracemalloc.start()
     implied = Implied.of(counts, Atoms.of(logic))
     peak = tracemalloc.get_traced_memory()[1]

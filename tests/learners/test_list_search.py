@@ -16,15 +16,15 @@ from glassine.domain import Between, Binary, Category, Integer, OneOf
 from glassine.errors import ClassTooLargeError
 from glassine.learners import OptimalRuleListClassifier
 from glassine.learners.exhaustive import list_search
-from glassine.learners.exhaustive.list_search import Limits, ListSearch, Room
+from glassine.learners.exhaustive.list_search import ListSearch, Room, SearchLimits
 from glassine.records.bits import BitSets
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.lists import ListClass
-from glassine.sealed.losses import Loss
+from glassine.sealed.losses import LeafCosts
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
 
-LIMITS = Limits(what="lists", ways_out="Take fewer.")
+LIMITS = SearchLimits(what="lists", ways_out="Take fewer.")
 
 
 def pool_of(n_attributes: int, *, pairs: bool) -> tuple[Domain, list[Any]]:
@@ -58,7 +58,11 @@ def test_the_list_is_that_of_the_sums_over_all_lists(seed: int) -> None:
     n_classes = 2 + seed % 2
     X, y = records(seed, int(rng.integers(20, 120)), 3 + seed % 2, n_classes)
     domain, pool = pool_of(X.shape[1], pairs=seed % 3 == 0)
-    loss = Loss.ranking(np.full(n_classes, 1 / n_classes), math.inf, 0.3) if seed % 4 == 0 else Loss.errors(n_classes)
+    loss = (
+        LeafCosts.ranking(np.full(n_classes, 1 / n_classes), math.inf, 0.3)
+        if seed % 4 == 0
+        else LeafCosts.errors(n_classes)
+    )
     fewest, penalty = int(rng.integers(1, 9)), float(rng.integers(0, 4) * loss.unit)
     weights = rng.integers(0, 5, len(y)) if seed % 5 == 0 else None
     bitsets = BitSets.pack(truth_of(pool, X), y, n_classes, weights)
@@ -124,7 +128,7 @@ def test_a_rule_needs_a_complete_record_to_capture_or_to_leave() -> None:
     """Records alone would allow "n <= 1.5 or missing" after "n <= 1.5": it captures those that miss n."""
     domain = Domain({"n": Integer(0, 3, missing=True)})
     pool = [(Between("n", hi=1.5),), (Between("n", hi=1.5, missing=True),)]
-    lists = ListClass(logic=RuleLogic.of(domain, pool), length=2, loss=Loss.errors(2))
+    lists = ListClass(logic=RuleLogic.of(domain, pool), length=2, loss=LeafCosts.errors(2))
     # Values 0, missing and 3: only the missing ones are of class 1.
     truth = np.repeat([[True, True], [False, True], [False, False]], 5, axis=0)
     bitsets = engine.pack(truth, np.repeat([0, 1, 0], 5), 2)
@@ -162,7 +166,7 @@ def test_no_rule_leaves_or_takes_missing_values_alone(second: Between) -> None:
     truth = [rule[0].holds(values) for rule in logic.antecedents]
     bitsets = BitSets.pack(truth, np.array([0, 0, 0, 1, 1, 1, 2, 2, 2]), 3)
     found = [
-        ListSearch(bitsets, Loss.errors(3), fewest=1, fewest_left=1, limits=LIMITS, room=room).best(2)
+        ListSearch(bitsets, LeafCosts.errors(3), fewest=1, fewest_left=1, limits=LIMITS, room=room).best(2)
         for room in (None, Room.of(logic, ["n"]))
     ]
     assert [(one.cost, len(one.rules)) for one in found] == [(0, 2), (3, 1)]
@@ -173,7 +177,7 @@ def test_lists_of_ten_rules_are_optimal(penalty: float) -> None:
     X, y = records(3, 150, 6, 2)
     y ^= (X[:, 1] & X[:, 2] & ~X[:, 3]).astype(np.int64)
     domain, pool = pool_of(6, pairs=False)
-    lists = ListClass(logic=RuleLogic.of(domain, pool), length=10, loss=Loss.errors(2))
+    lists = ListClass(logic=RuleLogic.of(domain, pool), length=10, loss=LeafCosts.errors(2))
     bitsets = BitSets.pack(truth_of(list(lists.antecedents), X), y, 2)
     sums = lists.sums(bitsets, Weighting.optimal(penalty, 2))
     found = ListSearch(bitsets, lists.loss, fewest=2, fewest_left=2, limits=LIMITS, penalty=penalty).best(10)
@@ -188,7 +192,7 @@ def test_a_rough_bound_and_small_batches_cost_no_list(monkeypatch: pytest.Monkey
     bitsets = BitSets.pack(truth_of(pool, X), y, 2)
 
     def found() -> list[Any]:
-        search = ListSearch(bitsets, Loss.errors(2), fewest=4, fewest_left=1, limits=LIMITS, penalty=1.0)
+        search = ListSearch(bitsets, LeafCosts.errors(2), fewest=4, fewest_left=1, limits=LIMITS, penalty=1.0)
         return [search.best(5), *search.by_length(5), *search.by_length(5, -1)]
 
     sharp = found()
@@ -216,7 +220,7 @@ def test_where_the_beam_leaves_nothing_out_nothing_is_searched_twice(
     said: list[tuple[int, int]] = []
     narrow = ListSearch(
         bitsets,
-        Loss.errors(2),
+        LeafCosts.errors(2),
         fewest=1,
         fewest_left=1,
         limits=LIMITS,
@@ -227,7 +231,8 @@ def test_where_the_beam_leaves_nothing_out_nothing_is_searched_twice(
     assert said[-1] == (4, 4)
     monkeypatch.setattr(list_search, "BEAM", 1)
     assert (
-        ListSearch(bitsets, Loss.errors(2), fewest=1, fewest_left=1, limits=LIMITS, penalty=penalty).best(4) == narrow
+        ListSearch(bitsets, LeafCosts.errors(2), fewest=1, fewest_left=1, limits=LIMITS, penalty=penalty).best(4)
+        == narrow
     )
 
 
@@ -247,7 +252,7 @@ def test_costs_of_rules_prune_the_search(monkeypatch: pytest.MonkeyPatch) -> Non
     sizes = []
     for penalty in (0.0, 20.0):
         kept.clear()
-        ListSearch(bitsets, Loss.errors(2), fewest=1, fewest_left=1, limits=LIMITS, penalty=penalty).best(5)
+        ListSearch(bitsets, LeafCosts.errors(2), fewest=1, fewest_left=1, limits=LIMITS, penalty=penalty).best(5)
         sizes.append(sum(kept))
     assert sizes[1] < sizes[0] / 2
 

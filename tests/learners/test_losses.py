@@ -31,7 +31,7 @@ from glassine.sealed import gibbs
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import (
     UNITS,
-    Loss,
+    LeafCosts,
     base_rates,
     log_odds_grid,
     released_probabilities,
@@ -41,8 +41,8 @@ from tests.learners.test_gibbs import ideal_law, worst_error
 from tests.oracles import model_classes as oracle
 
 
-def ranking(rates: Sequence[float], strength: float = 2000.0, share: float = 0.3, **more: Any) -> Loss:
-    return Loss.ranking(np.array(rates), strength, share, **more)
+def ranking(rates: Sequence[float], strength: float = 2000.0, share: float = 0.3, **more: Any) -> LeafCosts:
+    return LeafCosts.ranking(np.array(rates), strength, share, **more)
 
 
 @pytest.mark.parametrize(("strength", "width"), [(299.0, 1.0), (300.0, 1.5), (1499.0, 1.5), (1500.0, 2.0)])
@@ -78,7 +78,7 @@ def test_of_several_classes_each_is_the_label_of_a_value_and_the_others_keep_the
     loss = ranking(rates)
     assert loss.probabilities is not None
     assert set(loss.labels) == set(range(len(rates)))
-    assert loss.n_values <= Loss.widest(len(rates)).n_values
+    assert loss.n_values <= LeafCosts.widest(len(rates)).n_values
     base = loss.probabilities[0]
     for value in loss.probabilities[1:]:
         raised = int((value / base).argmax())
@@ -97,15 +97,15 @@ def test_one_record_costs_between_nothing_and_all(
     rates: list[float], strength: float, share: float, steps: int
 ) -> None:
     shares = np.array(rates) / sum(rates)
-    loss = Loss.ranking(shares, strength, share, steps=steps)
+    loss = LeafCosts.ranking(shares, strength, share, steps=steps)
     assert loss.costs.min(axis=0).tolist() == [0] * len(rates)
     assert loss.costs.max() == loss.unit == UNITS
-    assert loss.n_values <= Loss.widest(len(rates), steps).n_values
+    assert loss.n_values <= LeafCosts.widest(len(rates), steps).n_values
 
 
 def test_a_loss_with_a_cost_below_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 0"):
-        Loss(costs=np.array([[0, -1]]), labels=(0,))
+        LeafCosts(costs=np.array([[0, -1]]), labels=(0,))
 
 
 def test_a_share_of_errors_raises_the_cost_of_the_wrong_class() -> None:
@@ -136,7 +136,7 @@ def test_powers_of_two_tables_are_right_to_42_bits(epsilon: Fraction) -> None:
                 assert abs(Decimal(found) / exact - 1) < Decimal(2) ** -42
 
 
-def some_class(kind: str, loss: Loss) -> tuple[Any, list[oracle.World], list[Any]]:
+def some_class(kind: str, loss: LeafCosts) -> tuple[Any, list[oracle.World], list[Any]]:
     domain, literals = engine.binary_domain(2)
     if kind == "trees":
         models, worlds = engine.trees_of(domain, literals, 2, loss)
@@ -145,7 +145,7 @@ def some_class(kind: str, loss: Loss) -> tuple[Any, list[oracle.World], list[Any
     return lists, worlds, list(oracle.rule_lists(worlds, range(loss.n_values), 2))
 
 
-def costs_of(listed: Sequence[Any], loss: Loss, truth: Any, labels: Any, times: Any) -> list[int]:
+def costs_of(listed: Sequence[Any], loss: LeafCosts, truth: Any, labels: Any, times: Any) -> list[int]:
     rows = list(zip(truth.tolist(), labels.tolist(), times.tolist(), strict=True))
     return [sum(n * int(loss.costs[oracle.predict(model, row), y]) for row, y, n in rows) for model in listed]
 
@@ -177,7 +177,7 @@ def test_the_optimum_under_a_loss_is_that_of_brute_force(kind: Any, share: float
     domain, literals = engine.binary_domain(2)
     more: dict[str, Any] = {} if kind is OptimalTreeClassifier else {"pool": engine.singles(literals)}
     learner = kind(2, domain=domain, classes=tuple(range(n_classes)), accuracy_share=share, **more).fit(X, y)
-    loss = Loss.ranking(base_rates(np.bincount(y, minlength=n_classes)), math.inf, share)
+    loss = LeafCosts.ranking(base_rates(np.bincount(y, minlength=n_classes)), math.inf, share)
     worlds = oracle.independent(2)
     # The values of a structure's parts are chosen one by one: only structures are listed.
     least = math.inf
@@ -261,7 +261,7 @@ def test_with_much_noise_probabilities_are_near_the_base_rates_and_with_none_the
 def test_the_class_of_the_drawn_value_stays_a_most_probable_one(n_classes: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     rates = rng.dirichlet(np.ones(n_classes)) * 0.9 + 0.1 / n_classes
-    loss = Loss.ranking(rates, 500.0, 0.3)
+    loss = LeafCosts.ranking(rates, 500.0, 0.3)
     values = rng.integers(0, loss.n_values, 6)
     counts = rng.integers(-5, 200, (6, n_classes))
     found = released_probabilities(counts, values, loss, rates, (0.9, 0.1))
@@ -274,7 +274,7 @@ def test_the_class_of_the_drawn_value_stays_a_most_probable_one(n_classes: int, 
 
 def test_labels_alone_have_no_probabilities() -> None:
     with pytest.raises(ValueError, match="labels alone"):
-        released_probabilities(None, np.array([0]), Loss.errors(2), np.array([0.5, 0.5]), (1.0, 1.0))
+        released_probabilities(None, np.array([0]), LeafCosts.errors(2), np.array([0.5, 0.5]), (1.0, 1.0))
 
 
 @pytest.mark.parametrize("kind", [PrivateTreeClassifier, PrivateRuleListClassifier])
@@ -346,8 +346,10 @@ def test_a_certificate_says_the_same_whatever_the_base_rates_are(kind: Any) -> N
     assert len(texts) == 1
 
 
-@pytest.mark.parametrize("loss", [Loss.errors(2), Loss.ranking(np.array([0.5, 0.5]), 1e3, 0.3), Loss.squares(8)])
-def test_records_whose_costs_are_not_exact_are_refused(loss: Loss) -> None:
+@pytest.mark.parametrize(
+    "loss", [LeafCosts.errors(2), LeafCosts.ranking(np.array([0.5, 0.5]), 1e3, 0.3), LeafCosts.squares(8)]
+)
+def test_records_whose_costs_are_not_exact_are_refused(loss: LeafCosts) -> None:
     most = (2**53 - 1) // loss.unit
     loss.refuse_inexact(np.array([most - 1, 1]))
     with pytest.raises(InvalidDataError, match="costs are exact for at most"):

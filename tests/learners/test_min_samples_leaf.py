@@ -14,7 +14,7 @@ import pytest
 from glassine.errors import InvalidParameterError
 from glassine.learners import OptimalRuleListClassifier, OptimalTreeClassifier, OptimalTreeRegressor
 from glassine.sealed.gibbs import Weighting
-from glassine.sealed.losses import Loss
+from glassine.sealed.losses import LeafCosts
 from tests.learners import engine
 from tests.oracles.optimal import bits, optimal_rule_list, optimal_tree, with_negations
 
@@ -118,7 +118,7 @@ def test_regression_trees_are_the_best_of_those_with_leaves_large_enough(depth: 
 
 
 def test_dependent_conditions_and_log_loss_allow_the_same_leaves() -> None:
-    loss = Loss.ranking(np.array([0.6, 0.4]), math.inf, 0.3)
+    loss = LeafCosts.ranking(np.array([0.6, 0.4]), math.inf, 0.3)
     makers = (engine.threshold_domain, engine.one_hot_domain, engine.category_domain)
     for seed in range(60):
         models, worlds = engine.trees_of(*makers[seed % 3](4), 1 + seed % 4, loss)

@@ -20,7 +20,7 @@ from glassine.errors import InvalidCertificateError
 from glassine.learners import EBMClassifier, EBMRegressor, PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.additive.boosting import BestSplits, Boosting, boost
 from glassine.learners.additive.budget import GaussianBudget
-from glassine.learners.additive.fitting import Ordinary, Plan, fit_model
+from glassine.learners.additive.fitting import AdditivePlan, Ordinary, fit_model
 from glassine.learners.additive.grids import Axis, public_grids
 from glassine.learners.additive.targets import read_classes
 from glassine.privacy.randomness import Randomness
@@ -97,7 +97,7 @@ def test_an_ordinary_fit_has_no_event_from_which_a_certificate_could_follow() ->
     records, training = read_classes(
         learner(EBMClassifier), frame, labels, domain=DOMAIN, classes=("no", "yes"), private=False
     )
-    plan = Plan.of(training, algorithm="penalized", accounting="gdp", bins=None, monotone=None, interactions=1)
+    plan = AdditivePlan.of(training, algorithm="penalized", accounting="gdp", bins=None, monotone=None, interactions=1)
     oracle = ExactSumsOracle.of(records)
     model = fit_model(training, plan, Ordinary(oracle), source="test", progress=None)
     assert model.terms

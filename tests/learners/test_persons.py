@@ -34,7 +34,7 @@ from glassine.privacy import accounting
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.identifiers import identifier
 from glassine.records.reading import read_checked
-from glassine.sealed.persons import Persons
+from glassine.sealed.persons import CountedPersons
 
 DOMAIN = Domain({"age": Integer(0, 9, thresholds=(3, 6)), "job": Category(("a", "b"), missing=True)})
 
@@ -113,7 +113,9 @@ Rows = list[tuple[int, str | None, int]]
 
 def times(ids: list[Any], rows: Rows, most: int, *, equal: bool) -> list[int]:
     columns = read_checked(pl.DataFrame({"age": [row[0] for row in rows], "job": [row[1] for row in rows]}), DOMAIN)
-    persons = Persons(identifiers=tuple(map(identifier, ids)), unit=PrivacyUnit.person(most), equal=equal, column=None)
+    persons = CountedPersons(
+        identifiers=tuple(map(identifier, ids)), unit=PrivacyUnit.person(most), equal=equal, column=None
+    )
     return [int(number) for number in persons.times(columns, np.array([row[2] for row in rows]))]
 
 

@@ -14,7 +14,7 @@ from glassine.errors import InvalidParameterError, PrivacyLeakWarning
 from glassine.formats import load_model, write_model
 from glassine.learners import OptimalTreeRegressor, PrivateTreeRegressor
 from glassine.privacy.accounting import DiscreteLaplaceNoise, Selection
-from glassine.sealed.losses import PARTS, Loss, released_means
+from glassine.sealed.losses import PARTS, LeafCosts, released_means
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 2, (400, 3))
@@ -30,7 +30,7 @@ def private(**more: Any) -> PrivateTreeRegressor:
 
 @pytest.mark.parametrize("steps", [1, 3, 8])
 def test_the_cost_of_the_parts_of_a_record_is_its_squared_error(steps: int) -> None:
-    loss = Loss.squares(steps)
+    loss = LeafCosts.squares(steps)
     assert loss.values[[0, -1]].tolist() == pytest.approx([0.1, 0.9])
     for upper in (0, 60, 255):
         costs = loss.costs @ np.array([PARTS - upper, upper])
@@ -42,12 +42,12 @@ def test_the_cost_of_the_parts_of_a_record_is_its_squared_error(steps: int) -> N
 
 
 def test_a_record_at_an_end_of_the_range_costs_the_whole_unit() -> None:
-    loss = Loss.squares(8)
+    loss = LeafCosts.squares(8)
     assert (loss.costs @ np.array([PARTS, 0])).max() == loss.unit * PARTS == 80 * PARTS
 
 
 def test_means_of_leaves_follow_the_counts_as_epsilon_grows_and_the_rest_as_it_falls() -> None:
-    loss, counts = Loss.squares(8), np.array([[60, 40], [5, 95]]) * PARTS
+    loss, counts = LeafCosts.squares(8), np.array([[60, 40], [5, 95]]) * PARTS
     values = np.array([3, 8])
     sharp = released_means(counts, values, loss, (50.0, 50.0))
     assert sharp == pytest.approx([0.4, 0.95], abs=0.01)

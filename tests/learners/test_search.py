@@ -34,7 +34,7 @@ from glassine.privacy.selection import RunCount
 from glassine.privacy.unit import PrivacyUnit
 from glassine.records.identifiers import identifier
 from glassine.records.reading import read_checked
-from glassine.sealed.persons import Persons
+from glassine.sealed.persons import CountedPersons
 from glassine.sealed.scoring import n_correct
 from glassine.sealed.selection import split
 
@@ -195,7 +195,7 @@ def test_a_search_without_a_public_domain_warns_once_and_says_so() -> None:
     assert found.best_estimator_.domain is None
 
 
-def taken(n: int, persons: Persons | None = None, times: Any = None) -> HeldIntake:
+def taken(n: int, persons: CountedPersons | None = None, times: Any = None) -> HeldIntake:
     """Return records as a fit takes them."""
     frame, y = people(n)
     return HeldIntake(
@@ -212,7 +212,7 @@ def taken(n: int, persons: Persons | None = None, times: Any = None) -> HeldInta
 def test_the_records_of_one_person_fall_into_one_part() -> None:
     keys = [i % 50 for i in range(400)]
     known = tuple(identifier(key) for key in keys)
-    whose = Persons(identifiers=known, unit=PrivacyUnit.person(3), equal=True, column=None)
+    whose = CountedPersons(identifiers=known, unit=PrivacyUnit.person(3), equal=True, column=None)
     sides = split(taken(400, whose), Fraction(1, 5), Randomness.of(0))
     by_person = {key: {bool(side) for side, other in zip(sides, keys, strict=True) if other == key} for key in keys}
     assert all(len(found) == 1 for found in by_person.values())

@@ -15,7 +15,7 @@ from glassine import compiling
 from glassine.domain import Between, Binary, Category, Domain, Implies, Integer, Intervals, Literal, OneOf
 from glassine.privacy.randomness import Randomness
 from glassine.sealed.gibbs import Weighting
-from glassine.sealed.tree_sums import Atoms, Counts, Implied
+from glassine.sealed.tree_sums import Atoms, Implied, SetCounts
 from glassine.sealed.trees import Leaf, TreeClass, children, leaf_nodes
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
@@ -159,7 +159,7 @@ def test_a_literal_that_follows_by_logic_but_not_in_the_records_is_not_left_out(
     """The planted fault takes what the logic says of two literals for what the records hold."""
     honest = Implied.of
 
-    def by_logic(counts: Counts, atoms: Atoms) -> Implied:
+    def by_logic(counts: SetCounts, atoms: Atoms) -> Implied:
         return honest(counts._replace(table=np.zeros_like(counts.table)), atoms)
 
     monkeypatch.setattr(compiling, "LEFT", [10**9 if interpret else 0])
@@ -177,7 +177,7 @@ def test_pairs_are_implied_by_logic_and_records_together() -> None:
     models, worlds = engine.trees_of(*engine.threshold_domain(4), 3, 2)
     truth, labels = engine.some_data(0, worlds, 12, 2)
     sums = engine.sums_of(models, truth, labels, engine.weighting_of(Fraction(1, 3), 12))
-    found = Implied.of(Counts.of(sums.counts, 4, 3), Atoms.of(models.logic))
+    found = Implied.of(SetCounts.of(sums.counts, 4, 3), Atoms.of(models.logic))
     above = np.triu(np.ones((4, 4), dtype=bool), 1)
     # Below a threshold is below a higher one, which is left out; above one is above a lower one.
     assert (found.pairs[above] == 0b1001).all()

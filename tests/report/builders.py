@@ -23,10 +23,10 @@ from glassine.auditing.findings import (
     MembershipFinding,
     ModelSummary,
     Outcomes,
-    Part,
     PartsFinding,
     ReconstructionFinding,
-    SubgroupFinding,
+    ShownPart,
+    SubgroupBitsFinding,
     TreeNode,
 )
 from glassine.auditing.findings.disclosure import ReaderFinding
@@ -54,9 +54,9 @@ HOSTILE = [
 ]
 
 
-def part(number: int, size: ShownCount | None = 40, **given: Any) -> Part:
+def part(number: int, size: ShownCount | None = 40, **given: Any) -> ShownPart:
     """Make a leaf or rule."""
-    return Part(
+    return ShownPart(
         **{
             "number": number,
             "condition": f"x{number} <= 0.5",
@@ -272,7 +272,7 @@ def findings(**given: Any) -> Findings:
                 "labels": Measured(LABELS),
                 "values": Measured(VALUES),
                 "subgroups": Measured(
-                    (SubgroupFinding(attribute="sex", value="female", size=180, bits_mean=3.0, bits_largest=9.0),)
+                    (SubgroupBitsFinding(attribute="sex", value="female", size=180, bits_mean=3.0, bits_largest=9.0),)
                 ),
                 "exposed_rows": Measured((512, 3, 77)),
                 "alignment": Measured(

@@ -8,7 +8,7 @@ import pytest
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.outcome import About, Below, Hidden, Measured, NotApplicable
 from glassine.auditing.criterion import Status
-from glassine.auditing.findings import Check, DomainSummary, Findings, SubgroupFinding
+from glassine.auditing.findings import Check, DomainSummary, Findings, SubgroupBitsFinding
 from glassine.auditing.policy import Policy
 from glassine.report import audit_page
 from glassine.report.blocks import Fold, Outline, Paragraph, PartRow, Parts, Readings, RowNumbers, Table
@@ -288,7 +288,7 @@ def test_the_comparison_with_the_data_in_words(error: float, text: str) -> None:
 
 def test_sensitive_subgroups_come_first_then_the_most_exposed() -> None:
     groups = tuple(
-        SubgroupFinding(attribute=name, value=str(i), size=90, bits_mean=float(i), bits_largest=9.0)
+        SubgroupBitsFinding(attribute=name, value=str(i), size=90, bits_mean=float(i), bits_largest=9.0)
         for name in ("region", "sex")
         for i in range(7)
     )

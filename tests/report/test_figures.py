@@ -8,7 +8,7 @@ import pytest
 
 from glassine.report import wording
 from glassine.report.blocks import Fact
-from glassine.report.figures import UNITS, Reading, facts, table
+from glassine.report.figures import UNITS, FigureReading, facts, table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +52,8 @@ def test_a_template_that_names_no_field_raises() -> None:
 
 
 def test_json_values_are_read_like_findings() -> None:
-    assert Reading({"share": 0.256}).said("{share:percent} of {units}") == "26% of records"
-    assert Reading({"share": None}).said("{share:percent}") == "not known"
+    assert FigureReading({"share": 0.256}).said("{share:percent} of {units}") == "26% of records"
+    assert FigureReading({"share": None}).said("{share:percent}") == "not known"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from glassine.attacks.outcome import About, Below, Hidden, Measured
-from glassine.auditing.findings import AttributeFinding, DomainSummary, Findings, InputFile, Remedy, SubgroupFinding
+from glassine.auditing.findings import AttributeFinding, DomainSummary, Findings, InputFile, Remedy, SubgroupBitsFinding
 from glassine.report import render_html
 from tests.report.builders import (
     HOSTILE,
@@ -64,7 +64,7 @@ class Page(HTMLParser):
 DOMAIN = DomainSummary(n_attributes=3, n_groups=1, inferred=(), bits_independent=15.0, bits_domain_aware=12.0)
 FILES = (InputFile(role="model", name="tree.json", sha256="0f" * 32),)
 SUBGROUPS = tuple(
-    SubgroupFinding(attribute=name, value=str(i), size=About(90), bits_mean=1 + i / 10, bits_largest=9.0)
+    SubgroupBitsFinding(attribute=name, value=str(i), size=About(90), bits_mean=1 + i / 10, bits_largest=9.0)
     for name in ("region", "sex")
     for i in range(8)
 )
@@ -81,7 +81,7 @@ def hostile_findings() -> Findings:
         sensitive=names[0],
         inputs=tuple(InputFile(role="data", name=name, sha256="0f" * 32) for name in names),
         subgroups=Measured(
-            tuple(SubgroupFinding(attribute=n, value=n, size=90, bits_mean=1.0, bits_largest=2.0) for n in names)
+            tuple(SubgroupBitsFinding(attribute=n, value=n, size=90, bits_mean=1.0, bits_largest=2.0) for n in names)
         ),
         reconstruction=Measured(
             replace(

@@ -9,7 +9,7 @@ import pytest
 
 from glassine.models import Guarantee
 from glassine.report import near_optimal_page, render_html, render_text
-from glassine.report.sections.near_optimal import Interval, draw_intervals, outward
+from glassine.report.sections.near_optimal import NamedInterval, draw_intervals, outward
 from tests.report.builders import HOSTILE, near_optimal_trees
 from tests.report.test_html import Page
 
@@ -22,7 +22,10 @@ def bars(drawing: str) -> list[dict[str, str]]:
 
 
 def test_bars_reach_from_the_least_to_the_greatest_reliance() -> None:
-    intervals = [Interval(name="age", low=0.1, high=0.3, strong=True), Interval(name="job", low=-0.1, high=0.0)]
+    intervals = [
+        NamedInterval(name="age", low=0.1, high=0.3, strong=True),
+        NamedInterval(name="job", low=-0.1, high=0.0),
+    ]
     first, second = bars(draw_intervals(intervals, title="t", unit="u", ident="i"))
     left, width = float(first["x"]), float(first["width"])
     assert first["class"] == "interval strong"
@@ -118,7 +121,7 @@ def test_a_page_of_many_attributes_draws_the_first_and_stays_small() -> None:
 
 
 def test_lines_of_the_drawing_stand_beside_bars_and_never_cross_a_name() -> None:
-    intervals = [Interval(name=name, low=-0.1, high=0.2) for name in ("first", "second")]
+    intervals = [NamedInterval(name=name, low=-0.1, high=0.2) for name in ("first", "second")]
     drawn = draw_intervals(intervals, title="Reliance", unit="rise", ident="x")
     names = [float(y) for y in re.findall(r'class="name"[^>]* y="([0-9.]+)"', drawn)]
     lines = re.findall(r'<line class="(?:grid|zero)"[^>]* y1="([0-9.]+)" y2="([0-9.]+)"', drawn)

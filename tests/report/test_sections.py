@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from glassine.report import wording
 from glassine.report.blocks import Fact, Facts, Fold, Heading, Paragraph, RowNumbers, Status, blocks_of, fold, rows_of
-from glassine.report.evidence.basis import ANSWERS, Basis, Figure, Missing, declare
-from glassine.report.figures import Reading, grid
+from glassine.report.evidence.basis import ANSWERS, Basis, EvidenceFigure, Missing, declare
+from glassine.report.figures import FigureReading, grid
 from glassine.report.section import section
 
 
@@ -70,8 +70,8 @@ def test_a_grid_has_a_row_per_item_and_a_column_per_line() -> None:
 
 def test_templates_read_json_at_any_depth() -> None:
     paid = {"receipt": {"charge": 7, "ledger": "abc"}, "derived": None}
-    assert Reading(paid).said("{receipt.charge} of {receipt.ledger:.2}") == "7 of ab"
-    assert Reading(paid).said("{derived.type}", "none") == "none"
+    assert FigureReading(paid).said("{receipt.charge} of {receipt.ledger:.2}") == "7 of ab"
+    assert FigureReading(paid).said("{derived.type}", "none") == "none"
 
 
 def test_declared_evidence_has_a_figure_or_its_reason() -> None:
@@ -90,8 +90,8 @@ def test_declared_evidence_has_a_figure_or_its_reason() -> None:
     finally:
         ANSWERS.pop("tried", None)
     assert answers == [
-        Figure("largest share: 75%", "counted"),
+        EvidenceFigure("largest share: 75%", "counted"),
         Missing("it was not counted"),
-        Figure("limit 3", "policy"),
+        EvidenceFigure("limit 3", "policy"),
         Missing("this audit does not measure it of such a subject"),
     ]

@@ -27,12 +27,12 @@ from glassine.formats import fingerprint
 from glassine.learners import PrivateSummary
 from glassine.learners.publishing import probabilities
 from glassine.learners.summaries import estimates, measuring
-from glassine.learners.summaries.intervals import OF_NOISE, Cells, noise_reach
+from glassine.learners.summaries.intervals import OF_NOISE, ReleasedCells, noise_reach
 from glassine.models import AdditiveModel, CategoryBins, Evidence, NumericBins, Rule, RuleList, Term
 from glassine.privacy import accounting
 from glassine.privacy.release import fresh_count
 from glassine.records import engines
-from glassine.records.columns import Columns, columns_of
+from glassine.records.columns import ConformedColumns, columns_of
 from glassine.records.engines import ask
 from glassine.records.reading import read_checked, read_settled
 from glassine.sealed import draws, scoring
@@ -176,7 +176,7 @@ def test_a_threshold_on_declared_texts_is_not_laid_to_the_records() -> None:
 # Numbers: what each record adds, for values inside and outside the range, and for predictions of every kind.
 
 
-def of_age(_: Any, columns: Columns) -> Any:
+def of_age(_: Any, columns: ConformedColumns) -> Any:
     """Predict the age over 33, whatever that is."""
     return columns.numbers["age"] / 33 - 1
 
@@ -188,7 +188,7 @@ def figure(name: Any, model: Any, target: Any) -> Rightness:
     )
 
 
-def errors_of(columns: Columns, values: Any, target: Any) -> Any:
+def errors_of(columns: ConformedColumns, values: Any, target: Any) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scoring, "predicted", of_age)
         return figure("errors", None, target).of_records(columns, values)
@@ -213,11 +213,11 @@ def test_each_record_of_a_number_is_the_same_number_of_parts() -> None:
 
 
 def test_squares_beside_errors_and_errors_that_are_not_clipped_are_found() -> None:
-    def beside(columns: Columns, values: Any, target: Any) -> Any:
+    def beside(columns: ConformedColumns, values: Any, target: Any) -> Any:
         first, second, rest = errors_of(columns, values, target)
         return np.array([first, first + second, rest])
 
-    def beyond(columns: Columns, values: Any, target: Any) -> Any:
+    def beyond(columns: ConformedColumns, values: Any, target: Any) -> Any:
         errors = np.abs(values - (2 * of_age(None, columns) - 1)) / 2
         return np.array([np.rint(errors * PARTS).astype(np.int64).sum(), 0])
 
@@ -323,7 +323,7 @@ def test_intervals_contain_the_expected_figure_often_enough(case: str) -> None:
             squares, parts = np.rint(errors**2 * PARTS), np.rint(errors * PARTS)
             exact = np.array([squares.sum(), (parts - squares).sum(), (PARTS - parts).sum()]).astype(np.int64)
         noise = stats.dlaplace(1 / (scale * whole)).rvs(len(exact), random_state=rng)
-        cells = Cells(
+        cells = ReleasedCells(
             released=tuple(np.maximum(exact + noise, 0).tolist()),
             whole=whole,
             reach=noise_reach(scale * whole, len(exact)),

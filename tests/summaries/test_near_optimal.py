@@ -27,7 +27,7 @@ from glassine.learners.summaries.junction_tree import JunctionTree, junction_tre
 from glassine.learners.summaries.near_optimal import NearOptimalTrees
 from glassine.learners.summaries.regions import RegionCounts, Regions, Splits
 from glassine.learners.summaries.reliance import RelianceSearch
-from glassine.learners.summaries.splitting import Node
+from glassine.learners.summaries.splitting import SplitNode
 from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_trees
 from glassine.records.reading import read_checked, read_settled
 from tests.summaries.people import DOMAIN, RANGE, people, summary
@@ -130,7 +130,7 @@ def attributes_of(tree: Plain, splits: Splits) -> set[int]:
     return {int(splits.attributes[tree[0]])} | attributes_of(tree[1], splits) | attributes_of(tree[2], splits)
 
 
-def plain(node: Node, brute: Brute) -> Plain:
+def plain(node: SplitNode, brute: Brute) -> Plain:
     if node.true is None or node.false is None:
         return brute.leaf(node.counts)[0]
     literal = next(i for i, one in enumerate(brute.splits.literals) if one is node.literal)

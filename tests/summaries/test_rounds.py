@@ -19,7 +19,7 @@ from glassine.learners import PrivateSummary
 from glassine.learners.summaries.additive import fitted_scores
 from glassine.learners.summaries.file import SummaryFile, digest
 from glassine.learners.summaries.junction_tree import junction_tree
-from glassine.learners.summaries.released import Released
+from glassine.learners.summaries.released import ReleasedSummary
 from glassine.records.reading import read_settled
 from glassine.sealed.binned import Binned
 from tests.learners.sums import residual_sums
@@ -91,7 +91,7 @@ def tripled(n: int = 6000) -> tuple[np.ndarray, np.ndarray]:
     return np.where(X, "v", "u").astype(object), (rng.random(n) < chances).astype(int)
 
 
-def lacking(released: Released, scores: Any, X: Any, y: Any) -> float:
+def lacking(released: ReleasedSummary, scores: Any, X: Any, y: Any) -> float:
     """Return the largest mean residual of the records in any bin."""
     codes = np.stack([released.coarse[k].bin_of[(X[:, k] == "v").astype(int)] for k in released.useful])
     binned = Binned(codes=codes.astype(np.uint8), values=y.astype(np.uint8))

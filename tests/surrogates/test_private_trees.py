@@ -20,10 +20,10 @@ from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterErr
 from glassine.privacy.accounting import Parallel
 from glassine.privacy.randomness import Randomness
 from glassine.records.bits import BitSets
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.records.reading import read_checked
 from glassine.sealed import partitions
-from glassine.sealed.accounts import Account, Part
+from glassine.sealed.accounts import AccountPart, FitAccount
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import PARTS
 from glassine.sealed.partitions import Grouped, GroupTrees
@@ -44,12 +44,12 @@ METRIC = public_metric(TINY, "gower")
 POINTS = np.concatenate([METRIC.embed_one(TINY, record) for record in public_points(TINY, N_CELLS)])
 
 
-def whole(epsilon: float) -> Part:
+def whole(epsilon: float) -> AccountPart:
     """Return all of an account of so much epsilon."""
-    return Account(total=Fraction(epsilon)).part(Fraction(1))
+    return FitAccount(total=Fraction(epsilon)).part(Fraction(1))
 
 
-def cells_of(columns: Columns) -> npt.NDArray[np.intp]:
+def cells_of(columns: ConformedColumns) -> npt.NDArray[np.intp]:
     """Return the public cell of each record."""
     return METRIC.closest(METRIC.embed(columns), POINTS, 1, TINY)[:, 0]
 
@@ -133,7 +133,7 @@ def test_leaving_out_empty_cells_is_found() -> None:
 
 @pytest.mark.slow
 def test_groups_that_depend_on_other_records_are_found() -> None:
-    def by_rank(columns: Columns) -> npt.NDArray[np.intp]:
+    def by_rank(columns: ConformedColumns) -> npt.NDArray[np.intp]:
         # As in a microaggregation, a further record moves others to another group.
         return np.argsort(np.argsort(columns.numbers["a"], kind="stable"), kind="stable") * N_CELLS // columns.n_records
 

@@ -13,11 +13,11 @@ import pytest
 
 from glassine.domain import Binary, Domain
 from glassine.errors import InvalidCertificateError
-from glassine.learners.budget import Budget
+from glassine.learners.budget import FitBudget
 from glassine.learners.exhaustive import families
 from glassine.sealed import door
 from glassine.sealed.gibbs import Weighting
-from glassine.sealed.losses import UNITS, Loss
+from glassine.sealed.losses import UNITS, LeafCosts
 from glassine.sealed.oracle import Oracle
 from glassine.sealed.queries import Label
 from glassine.sealed.trees import Leaf
@@ -33,15 +33,15 @@ private: Any = importlib.import_module("glassine.learners.exhaustive.private")
 EPSILON = 3.0
 
 
-def ranking(rates: Sequence[float], strength: float = 100.0, share: float = 0.3, steps: int = 2) -> Loss:
-    return Loss.ranking(np.array(rates), strength, share, steps=steps)
+def ranking(rates: Sequence[float], strength: float = 100.0, share: float = 0.3, steps: int = 2) -> LeafCosts:
+    return LeafCosts.ranking(np.array(rates), strength, share, steps=steps)
 
 
-def trees(p: int, depth: int, loss: Loss) -> Models:
+def trees(p: int, depth: int, loss: LeafCosts) -> Models:
     return engine.trees_of(*engine.binary_domain(p), depth, loss)
 
 
-def lists(p: int, length: int, loss: Loss) -> Models:
+def lists(p: int, length: int, loss: LeafCosts) -> Models:
     domain, literals = engine.binary_domain(p)
     return engine.lists_of(domain, engine.singles(literals), length, loss)
 
@@ -191,7 +191,7 @@ def test_a_whole_fit_keeps_epsilon_with_its_base_rates(name: str) -> None:
 def test_base_rates_that_are_not_paid_for_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     # Planted: what the base rates spend is left to the draw besides.
     make = FITS["leaf"][0]
-    monkeypatch.setattr(Budget, "model", property(lambda budget: budget.total - budget.literals - budget.counts))
+    monkeypatch.setattr(FitBudget, "model", property(lambda budget: budget.total - budget.literals - budget.counts))
     # What the door would hide of the failure is looked at.
     monkeypatch.setattr(door, "behind", lambda work: work())
     with pytest.raises(RuntimeError, match="more than was charged"):
@@ -202,7 +202,7 @@ def test_base_rates_that_are_not_paid_for_are_found(monkeypatch: pytest.MonkeyPa
         make().fit(np.array([[0], [1]]), np.array([0, 1]))
     certify = private.certify
 
-    def careless(budget: Budget, events: Any, *rest: Any, **more: Any) -> Any:
+    def careless(budget: FitBudget, events: Any, *rest: Any, **more: Any) -> Any:
         return certify(budget, [event for event in events if "base rates" not in event.name], *rest, **more)
 
     monkeypatch.setattr(private, "certify", careless)
@@ -217,7 +217,7 @@ def test_base_rates_without_noise_are_found(monkeypatch: pytest.MonkeyPatch) -> 
     make = FITS["leaf"][0]
     release = private._Exponential._base_rates
 
-    def exact(learner: Any, oracle: Any, budget: Budget) -> Any:
+    def exact(learner: Any, oracle: Any, budget: FitBudget) -> Any:
         counts = Label().count(oracle._Oracle__records)
         return release(learner, oracle, budget)._replace(shares=private.base_rates(counts[0]))
 

@@ -20,7 +20,7 @@ from glassine.learners import PrivateGreedyRuleListClassifier, PrivateRuleListCl
 from glassine.learners.exhaustive import families
 from glassine.records.identifiers import identifier
 from glassine.sealed import ingest, persons
-from glassine.sealed.persons import Persons
+from glassine.sealed.persons import CountedPersons
 from glassine.verification import Claim, ExhaustiveResult, Runs, lower_bound, multisets, verify_exhaustively
 from tests.learners import greedy_law
 from tests.verification.exploring import law_of_fit
@@ -197,7 +197,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
     assert laws[0] == laws[1] == laws[2]
 
 
-HONEST_RANKS, HONEST_IDENTIFIER, HONEST_TIMES = persons._ranks, identifier, Persons.times
+HONEST_RANKS, HONEST_IDENTIFIER, HONEST_TIMES = persons._ranks, identifier, CountedPersons.times
 
 
 def ranks_that_look_at_others(person: Any, keys: Any, contents: Any) -> Any:
@@ -210,7 +210,7 @@ def missing_is_one_person(value: object) -> bytes | None:
     return HONEST_IDENTIFIER(value) or b"missing"
 
 
-def every_record_counts(whose: Persons, columns: Any, labels: Any) -> Any:
+def every_record_counts(whose: CountedPersons, columns: Any, labels: Any) -> Any:
     """Forget the limit of records."""
     return np.array([key is not None for key in whose.identifiers], dtype=np.int64)
 
@@ -221,7 +221,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     elif fault == "a missing identifier is one person":
         monkeypatch.setattr(ingest, "identifier", missing_is_one_person)
     elif fault == "no limit of records":
-        monkeypatch.setattr(Persons, "times", every_record_counts)
+        monkeypatch.setattr(CountedPersons, "times", every_record_counts)
 
 
 FAULTS = ("a pick that looks at others", "a missing identifier is one person", "no limit of records")

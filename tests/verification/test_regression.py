@@ -13,14 +13,14 @@ from glassine.domain import Binary, Domain
 from glassine.learners.exhaustive.private import PrivateTreeRegressor
 from glassine.sealed import ingest
 from glassine.sealed.ingest import scaled
-from glassine.sealed.losses import Loss
+from glassine.sealed.losses import LeafCosts
 from glassine.sealed.queries import Counts
 from glassine.verification import ExhaustiveResult, verify_exhaustively
 from tests.verification.exploring import law_of_fit
 
 private: Any = importlib.import_module("glassine.learners.exhaustive.private")
 families: Any = importlib.import_module("glassine.learners.exhaustive.families")
-squares = Loss.squares
+squares = LeafCosts.squares
 
 EPSILON = 2.0
 RECORDS = [((b,), y) for b in (0, 1) for y in (0.0, 0.6, 1.0, 7.0)]
@@ -73,7 +73,7 @@ def test_the_leaves_keep_epsilon_together_with_the_draw() -> None:
 
 def forget_the_range(patch: pytest.MonkeyPatch) -> None:
     """Draw as if a record were one part."""
-    patch.setattr(Loss, "squares", staticmethod(lambda steps, **more: replace(squares(steps, **more), parts=2)))
+    patch.setattr(LeafCosts, "squares", staticmethod(lambda steps, **more: replace(squares(steps, **more), parts=2)))
 
 
 def take_the_range_from_the_data(patch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import pytest
 from glassine.domain import Binary, Domain, Integer
 from glassine.errors import InvalidCertificateError, ReleaseFailedError
 from glassine.formats import fingerprint
-from glassine.learners.budget import Budget
+from glassine.learners.budget import FitBudget
 from glassine.learners.exhaustive import private as exponential
 from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
 from glassine.models import DecisionTree, RuleList
@@ -227,7 +227,7 @@ def test_a_budget_that_is_spent_twice_is_found(
     make = learner(domain=BINARY, epsilon=3.0, leaf_counts_share=0.5)
     honest = verify_exhaustively(fits(make), rows((0, 1)), min_records=1, max_records=1, epsilon=3.0, slack=FLOATS)
     assert honest.holds
-    monkeypatch.setattr(Budget, "model", property(lambda budget: budget.total))
+    monkeypatch.setattr(FitBudget, "model", property(lambda budget: budget.total))
     # After its charge a fit fails with one constant error; the door is opened here to see what failed behind it.
     with pytest.raises(ReleaseFailedError):
         make().fit(np.array([[0], [1]]), np.array([0, 1]))
@@ -241,7 +241,7 @@ def test_a_budget_that_is_spent_twice_is_found(
         make().fit(np.array([[0], [1]]), np.array([0, 1]))
     certify = vars(exponential)["certify"]
 
-    def careless(budget: Budget, *rest: Any, **more: Any) -> Any:
+    def careless(budget: FitBudget, *rest: Any, **more: Any) -> Any:
         return certify(replace(budget, total=2 * budget.total), *rest, **more)
 
     monkeypatch.setattr(exponential, "certify", careless)

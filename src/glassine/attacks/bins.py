@@ -25,7 +25,7 @@ from glassine.errors import InvalidModelError
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.scoring import bin_indices, read_records
 from glassine.records.arrays import Array
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 
 CLOSE = 1e-9
 """Distance at which a rebuilt value counts as the value, relative to the largest end of the range."""
@@ -239,7 +239,7 @@ def _attribute(
     model: AdditiveModel,
     name: str,
     domain: Domain | None,
-    columns: Columns | None,
+    columns: ConformedColumns | None,
     sizes: dict[str, tuple[int, ...] | None],
     persons: Persons | None,
 ) -> AttributeBins:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from glassine.attacks.outcome import Hiding, Measured, Measurement, NotApplicable, Outcome, Published, ShownCount
+from glassine.attacks.outcome import AttackTarget, Hiding, Measured, Measurement, NotApplicable, Outcome, ShownCount
 from glassine.data.table import RecordTable
 from glassine.models import DecisionTree, RuleList
 from glassine.records.arrays import Array, Indices, Ints
@@ -145,7 +145,7 @@ def _hide(disclosure: LabelDisclosure, hiding: Hiding) -> LabelDisclosure:
     return replace(disclosure, purest=hiding.share(disclosure.purest), n_certain=certain, **rounded)
 
 
-LABELS = Measurement[Published, LabelDisclosure](
+LABELS = Measurement[AttackTarget, LabelDisclosure](
     "labels",
     "Label disclosure",
     "Does the model reveal outcomes in the training data?",

@@ -161,7 +161,7 @@ def for_public(value: object) -> Any:
     return replace(value, **kept)
 
 
-class Published(Protocol):
+class AttackTarget(Protocol):
     """A published tree or rule list with what was given beside it, as an attack reads it."""
 
     @property

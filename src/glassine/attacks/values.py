@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.magnitudes import LargestContributions, NumberInference, contributions_behind
-from glassine.attacks.outcome import Hiding, Measurement, Published, ShownCount, for_checker
+from glassine.attacks.outcome import AttackTarget, Hiding, Measurement, ShownCount, for_checker
 from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
 from glassine.domain.attributes import prefixes
 from glassine.domain.grid import are_adjacent, on_grid
@@ -309,7 +309,7 @@ def _hide(leakage: ValueLeakage, hiding: Hiding) -> ValueLeakage:
     )
 
 
-VALUES = Measurement[Published, ValueLeakage](
+VALUES = Measurement[AttackTarget, ValueLeakage](
     "values",
     "Value leakage",
     "Does the model contain exact training values?",

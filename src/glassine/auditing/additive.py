@@ -13,7 +13,17 @@ from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplic
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.additive_regions import bits_of_bins, show_shape
 from glassine.auditing.describe import describe_guarantee, relied_on
-from glassine.auditing.facts import Bits, Case, Fact, Inapplicable, Named, Parameters, Shares, Sizes, Thresholds
+from glassine.auditing.facts import (
+    Bits,
+    Case,
+    EffectiveParameters,
+    Fact,
+    Inapplicable,
+    LargestShares,
+    NamedPeople,
+    Sizes,
+    Thresholds,
+)
 from glassine.auditing.findings import (
     OF_THE_MODEL,
     AdditiveFinding,
@@ -24,13 +34,13 @@ from glassine.auditing.findings import (
 from glassine.auditing.identifiers import identifier_hint, identifiers_of, people_hint
 from glassine.auditing.inputs import (
     AuditInputs,
-    Comparison,
+    DataComparison,
     check_sensitive,
     compare_records,
 )
 from glassine.auditing.policy import Policy
 from glassine.auditing.size_criteria import SMALLEST_LEAF
-from glassine.auditing.subject import Opened, Raw, Subject
+from glassine.auditing.subject import OpenedModel, Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import CONTRADICTION
 from glassine.auditing.tree_figures import INFERRED, MISMATCH
@@ -68,13 +78,15 @@ class AdditiveSubject(Subject):
     model: AdditiveModel
     table: RecordTable | None  # The training records; None where there are none
     leakage: BinLeakage  # What the bins reveal
-    comparison: Comparison  # How the training records that were given differ from what the domain says, or else bins
+    comparison: (
+        DataComparison  # How the training records that were given differ from what the domain says, or else bins
+    )
     # The tested attributes that identify people, and those that look so by name or values alone.
     identifiers: tuple[tuple[str, ...], tuple[str, ...]]
     inferred: tuple[str, ...]  # The attributes that terms read whose domain was taken from data
 
     @classmethod
-    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
+    def of(cls, opened: OpenedModel, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return an additive model with what is given beside it."""
         return cls.of_bins(opened.value, inputs, kind="additive model", guarantee=claim)
 
@@ -83,7 +95,7 @@ class AdditiveSubject(Subject):
         """Return an additive model, with what else its kind needs."""
         # Sizes of bins are taken as published where they are exact counts, else counted in the data; of a model with
         # neither they are unknown.
-        domain, table, comparison = inputs.domain, inputs.table, Comparison()
+        domain, table, comparison = inputs.domain, inputs.table, DataComparison()
         if table is not None and not len(table):
             raise InvalidDataError("data hold no record.", remedy="Give the training records, or leave them out.")
         leakage = leak_bins(model, domain, table, None if table is None else table.persons)
@@ -109,12 +121,12 @@ class AdditiveSubject(Subject):
         )
 
     @classmethod
-    def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
+    def claim(cls, opened: OpenedModel, policy: Policy) -> GuaranteeFinding | None:
         """Return the differential privacy that is claimed for the model."""
         return describe_guarantee(opened.value, policy)
 
     @classmethod
-    def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
+    def check(cls, opened: OpenedModel, inputs: AuditInputs, names: Container[str] | None) -> None:
         """Raise InvalidDataError if the sensitive attribute is unknown to the model, the domain and the data."""
         name = inputs.settings.sensitive
         if name is not None and name not in opened.value.attributes:
@@ -202,7 +214,7 @@ def _sizes(additive: AdditiveSubject) -> Fact[Sizes]:
     return Measured(Sizes(parts=parts, unsettled=unsettled))
 
 
-def _parameters(additive: AdditiveSubject) -> Fact[Parameters]:
+def _parameters(additive: AdditiveSubject) -> Fact[EffectiveParameters]:
     """Return the effective parameters of the bins: those of one term, whose shares have the sum 1, are one fewer."""
     counts = [entry.counts for entry in additive.leakage.terms]
     if not counts:
@@ -220,10 +232,10 @@ def _parameters(additive: AdditiveSubject) -> Fact[Parameters]:
     read = [sizes or () for term, sizes in terms if published or len(term.attributes) == 1]
     per_record = sum(1 - size / n for sizes in read for size in sizes if size) / n
     advantage = advantage_of_parameters(per_record, f"additive model{'' if published else ' without counts'}")
-    return Measured(Parameters(per_record=per_record, advantage=advantage, unsettled=additive.doubt))
+    return Measured(EffectiveParameters(per_record=per_record, advantage=advantage, unsettled=additive.doubt))
 
 
-def _shares(additive: AdditiveSubject, sizes: Fact[Sizes]) -> Fact[Shares]:
+def _shares(additive: AdditiveSubject, sizes: Fact[Sizes]) -> Fact[LargestShares]:
     """Return that no share is published, where every bin is large: the score of a small one reveals its outcomes."""
     case = Case(kind=additive.kind, facts={"sizes": sizes})
     check = SMALLEST_LEAF.check(additive.inputs.policy.small, case, additive.inputs.suppression)
@@ -301,7 +313,7 @@ def _thresholds(additive: AdditiveSubject, bounded: bool) -> Thresholds:
     )
 
 
-def _named(additive: AdditiveSubject, bounded: bool) -> Named:
+def _named(additive: AdditiveSubject, bounded: bool) -> NamedPeople:
     """Return whom cuts, ends of ranges and categories can name: no attack on bins flags people, so by an estimate."""
     leakage, n_targets = additive.leakage, additive.target_ends
     # An end of a range is the value of a person, and so is a category that the domain does not declare.
@@ -309,7 +321,7 @@ def _named(additive: AdditiveSubject, bounded: bool) -> Named:
     n_cuts, lone = leakage.total("n_cuts") or 0, leakage.total("n_lone_categories")
     known = None not in (sides, ends, names)
     other = (ends or 0) + ((names or 0) if lone is None else lone) + n_targets + (leakage.total("n_rebuilt") or 0)
-    return Named(
+    return NamedPeople(
         number=(sides or 0) + other if known or other else None if n_cuts else 0,
         n=n_cuts + other,
         n_private=(leakage.total("n_off_grid") or 0) + other if known else n_cuts + other,

@@ -12,7 +12,7 @@ from glassine.auditing.findings import Findings
 from glassine.auditing.inputs import DEFAULTS, AuditInputs, AuditSettings
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.samples import known_names, read_samples
-from glassine.auditing.subject import Opened, Subject, examine
+from glassine.auditing.subject import OpenedModel, Subject, examine
 from glassine.auditing.trees import TreeSubject
 from glassine.data.labels import Sample, as_sample, target_name
 from glassine.data.persons import refuse_shared
@@ -190,7 +190,7 @@ def unmeasured(public: Findings, error: Exception) -> Findings:
     return replace(public, notes=(*public.notes, RecordNote(f"The records could not be measured: {said}")))
 
 
-def open_published(model: object, domain: Domain | None, settings: AuditSettings) -> Opened:
+def open_published(model: object, domain: Domain | None, settings: AuditSettings) -> OpenedModel:
     """Open what is published: decide its kind, and read it as a value of that kind."""
     fitted = model.estimator if isinstance(model, ModelFile) else model
     plain = fitted is None or isinstance(fitted, DecisionTree | RuleList | AdditiveModel)
@@ -210,7 +210,7 @@ def open_published(model: object, domain: Domain | None, settings: AuditSettings
     if own is not None:
         return replace(_kind(own).opens(model), parameters=parameters)
     value, estimator = as_model(model, domain), not files and is_estimator(model)
-    return Opened(
+    return OpenedModel(
         kind=next((_kind(place) for kind, place in OF_MODELS.items() if isinstance(value, kind)), TreeSubject),
         artefact=model,
         value=value,

@@ -1,7 +1,7 @@
 """The criteria of a policy, one object each. A new one is written here, and nowhere else.
 
 What a criterion reads are the facts of a :class:`~glassine.auditing.facts.Case`, the same for every kind of subject.
-Its field in :class:`Limits` makes it a key of the policy. Those on what an attacker infers stand in
+Its field in :class:`PolicyLimits` makes it a key of the policy. Those on what an attacker infers stand in
 :mod:`~glassine.auditing.inference_criteria`.
 """
 
@@ -22,9 +22,9 @@ from glassine.auditing.criterion import (
     Check,
     Criterion,
     F,
-    Flag,
     Limit,
     N,
+    PartFlag,
     covered,
     criterion,
     failed,
@@ -34,7 +34,7 @@ from glassine.auditing.criterion import (
     share_limit,
     unknown,
 )
-from glassine.auditing.facts import Bits, Case, Shares
+from glassine.auditing.facts import Bits, Case, LargestShares
 from glassine.auditing.inference_criteria import (
     DOMINANCE,
     LARGEST_CONTRIBUTION,
@@ -109,13 +109,13 @@ COUNTABLE = 50
     inputs=for_kinds(("tree", "rule list"), DOMAIN)
     | {"release": remedy("Pass the true labels: {step}.", "audit", python="`y=`", target=None)},
     # Of fewer records than may be shown, a share above most limits can only be all: the flag would reveal.
-    flag=Flag(
+    flag=PartFlag(
         "pure",
         "one outcome",
         lambda limit, part, suppression: part.share is not None and not part.hidden and part.share > limit,
     ),
 )
-def PUREST_LEAF(limit: float, shares: Shares, case: Case) -> Check:
+def PUREST_LEAF(limit: float, shares: LargestShares, case: Case) -> Check:
     """Judge the largest share of one outcome in a part, by what is certain of it."""
     least = [bounds[0] for bounds in shares.bounds if bounds is not None]
     pure, n = sum(share > limit for share in least), len(shares.bounds)
@@ -191,7 +191,7 @@ def _bits_by_guarantee(limit: float, guarantee: GuaranteeFinding, case: Case) ->
         "several models": APART,
     },
     inputs=for_kinds(("tree", "rule list"), DOMAIN) | {"several models": SAME_RECORDS},
-    flag=Flag(
+    flag=PartFlag(
         "exposed",
         "too many bits",
         lambda limit, part, suppression: (
@@ -286,7 +286,7 @@ def limited_by(criterion: Criterion[N, F], *beside: AnyCriterion) -> N | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class PolicyLimits:
     """The limits of a policy, one field a criterion; None switches a check off. The criteria say what they limit."""
 
     share_in_small_leaves: float | None = limited_by(SHARE_IN_SMALL_LEAVES)

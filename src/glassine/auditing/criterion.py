@@ -167,11 +167,11 @@ class Remedy:
 
     def public(self) -> Remedy:
         """Return it as a public report may hold it, without files of records."""
-        text, step = (part.public if isinstance(part, Named) else part for part in (self.text, self.step))
+        text, step = (part.public if isinstance(part, CheckerText) else part for part in (self.text, self.step))
         return replace(self, text=text, step=step)
 
 
-class Named(str):
+class CheckerText(str):
     """A text that names files of records, which is for the checker only."""
 
     __slots__ = ("public",)
@@ -296,7 +296,7 @@ class PartFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Flag(Generic[N]):
+class PartFlag(Generic[N]):
     """A mark at a part of a model that goes beyond a limit: its name, its words, and when it may be raised."""
 
     name: str
@@ -345,7 +345,7 @@ class Criterion(Generic[N, F]):
         model alone. By default what the fact needs that it judges.
     requests : tuple of str
         See ``inputs``.
-    flag : Flag or None
+    flag : PartFlag or None
         How parts beyond the limit are marked.
     """
 
@@ -364,7 +364,7 @@ class Criterion(Generic[N, F]):
     remedies: Remedies = field(default_factory=dict)
     inputs: Remedies = field(default_factory=dict)
     requests: tuple[str, ...] = ()
-    flag: Flag[N] | None = None
+    flag: PartFlag[N] | None = None
 
     def __post_init__(self) -> None:
         needed, asked = NEEDED.get(self.reads, ({}, ()))

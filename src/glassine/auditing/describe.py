@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from glassine import privacy
 from glassine.attacks.labels import Occupants
 from glassine.auditing.criterion import PartFacts
-from glassine.auditing.findings import Bound, DomainSummary, GuaranteeFinding, ModelSummary, Part, Standing, TreeNode
+from glassine.auditing.findings import (
+    Bound,
+    DomainSummary,
+    GuaranteeFinding,
+    ModelSummary,
+    ShownPart,
+    Standing,
+    TreeNode,
+)
 from glassine.auditing.judging import flagging
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
@@ -65,7 +73,7 @@ def describe_parts(
     people: Occupants | None = None,
     *,
     noisy: bool = False,
-) -> tuple[Part, ...]:
+) -> tuple[ShownPart, ...]:
     """Return the leaves or rules as they may be shown."""
     hidden = suppression.hidden(sizes)
     n_classes = None if model.classes is None else len(model.classes)
@@ -85,7 +93,7 @@ def describe_parts(
         if purity is not None and not show:
             purity = None if hidden[i] else suppression.share(purity)
         parts.append(
-            Part(
+            ShownPart(
                 number=i + 1,
                 condition=_condition(cell, text),
                 size=suppression.part(size, hidden[i]),

@@ -15,7 +15,7 @@ from glassine.attacks.disclosure.anonymity import anonymity
 from glassine.attacks.membership.outputs import generator
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.remedy_table import DisclosureRemedy, RemedyTable, figures_of
-from glassine.auditing.disclosure import UNSTATED, Inferred, Question, column_of
+from glassine.auditing.disclosure import UNSTATED, Inferred, SensitiveQuestion, column_of
 from glassine.auditing.findings.disclosure import (
     CertainFinding,
     DisclosureDetails,
@@ -237,7 +237,7 @@ def _certainty(probability: float, suppression: Suppression) -> float:
 WEAKER = "the attacker was assumed to use less than the tree publishes."
 
 
-def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings) -> Outcome[Inferred]:
+def assume(question: SensitiveQuestion, inputs: AuditInputs, settings: DisclosureSettings) -> Outcome[Inferred]:
     """Return what an attacker infers under stated assumptions, at any cost."""
     from glassine.attacks.disclosure import infer_sensitive
     from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints
@@ -338,7 +338,7 @@ def _seed(random_state: int | np.random.Generator | None) -> int:
     return random_state if isinstance(random_state, int) else int(generator(random_state).integers(2**31))
 
 
-def _attacker(question: Question, tree: DecisionTree, settings: DisclosureSettings) -> Adversary:
+def _attacker(question: SensitiveQuestion, tree: DecisionTree, settings: DisclosureSettings) -> Adversary:
     """Return the attacker that is assumed, as far as the model states nothing of its learning algorithm."""
     from glassine.attacks.disclosure import Adversary
 
@@ -360,7 +360,7 @@ def _attacker(question: Question, tree: DecisionTree, settings: DisclosureSettin
 
 
 def _not_predicted(
-    question: Question,
+    question: SensitiveQuestion,
     tree: DecisionTree,
     settings: DisclosureSettings,
     columns: Mapping[str, AnyArray],
@@ -385,7 +385,7 @@ def _not_predicted(
     )
 
 
-def _is_weaker(question: Question, tree: DecisionTree, settings: DisclosureSettings) -> bool:
+def _is_weaker(question: SensitiveQuestion, tree: DecisionTree, settings: DisclosureSettings) -> bool:
     """Return whether an attacker of the published tree may use more than is assumed."""
     if settings.training == "sample" or (not settings.internal_nodes and question.settings.criterion != "none"):
         return True

@@ -50,7 +50,7 @@ UNSTATED = Text(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class SensitiveQuestion:
     """What an audit asks of the sensitive attribute."""
 
     artefact: Any  # The model as it was passed: a fitted estimator states its criterion
@@ -82,7 +82,11 @@ class Inferred:
 
 
 def expose(
-    question: Question, table: RecordTable | None, columns: Mapping[str, AnyArray] | None, *, hindrance: str = ""
+    question: SensitiveQuestion,
+    table: RecordTable | None,
+    columns: Mapping[str, AnyArray] | None,
+    *,
+    hindrance: str = "",
 ) -> Outcome[Inferred]:
     """Return what the reader of a tree learns of the sensitive attribute, as an outcome."""
     # Shapes: columns (n,), optional.
@@ -126,7 +130,7 @@ def expose(
     )
 
 
-def _quasi(question: Question, columns: Mapping[str, AnyArray] | None) -> tuple[str, ...]:
+def _quasi(question: SensitiveQuestion, columns: Mapping[str, AnyArray] | None) -> tuple[str, ...]:
     """Return the columns that the attacker knows about every person."""
     if question.settings.quasi is not None:
         for name in question.settings.quasi:
@@ -145,7 +149,7 @@ def _quasi(question: Question, columns: Mapping[str, AnyArray] | None) -> tuple[
     )
 
 
-def _reason(question: Question, columns: Mapping[str, AnyArray] | None, names: tuple[str, ...]) -> str:
+def _reason(question: SensitiveQuestion, columns: Mapping[str, AnyArray] | None, names: tuple[str, ...]) -> str:
     """Return why nothing is measured; empty if it can be."""
     model, sensitive = question.model, question.settings.sensitive
     if sensitive is None:
@@ -188,7 +192,7 @@ def column_of(model: DecisionTree, values: AnyArray) -> AnyArray:
     return out
 
 
-def _reader(question: Question, tree: DecisionTree, names: Sequence[str]) -> tuple[Adversary, str, str]:
+def _reader(question: SensitiveQuestion, tree: DecisionTree, names: Sequence[str]) -> tuple[Adversary, str, str]:
     """Return what the reader uses, why the internal nodes are not used, and what is doubtful about that."""
     from glassine.attacks.disclosure import Adversary
     from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints
@@ -217,7 +221,7 @@ def _is_category(domain: Domain | None, name: str) -> bool:
 
 
 def _estimate(
-    question: Question, tree: DecisionTree, frame: object, truth: AnyArray
+    question: SensitiveQuestion, tree: DecisionTree, frame: object, truth: AnyArray
 ) -> tuple[Outcome[Disclosure], str, str]:
     """Return the estimate, why the internal nodes were not used, and why a reader may learn more."""
     from glassine.attacks.disclosure import ContradictionError, SearchError, infer_sensitive, measure_disclosure

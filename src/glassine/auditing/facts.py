@@ -1,15 +1,14 @@
 """Facts: what measurements find of a subject, in the terms in which criteria limit it, for every kind of subject.
 
 A criterion reads a fact by its name. ``sizes`` and ``groups`` are :class:`Sizes` of leaves, rules or bins, and of the
-groups of a release; ``cells`` and ``classes`` are :class:`Cells`, and so is ``implied`` or :class:`Parameters`,
-where there are no leaves; ``fitted`` is :class:`FittedValues`, and ``residual`` the residual degrees of freedom
-of a regression; ``shares``, ``bits``, ``thresholds`` and ``named``
-have the classes of their names; ``membership`` and ``attacks`` are membership attacks. ``certain`` is how many people's
-sensitive value can be inferred, and why more may be. Of each part with a mean, ``narrowed`` is the width of the
-interval that is left of one answer, as a share of the public range, and ``contributions`` what the largest of the
-values behind it make up. ``identifiers`` are the
-tested attributes that identify people, ``capacity`` is the average case, ``claim`` the guarantee, ``texts`` what is
-longer than the model needs, ``files`` the files that were read.
+groups of a release; ``cells`` and ``classes`` are :class:`OutcomeCells`, and so is ``implied``, or
+:class:`EffectiveParameters` where there are no leaves; ``fitted`` is :class:`FittedValues`, and ``residual`` the
+residual degrees of freedom of a regression; ``shares``, ``bits``, ``thresholds`` and ``named`` are of the classes
+below; ``membership`` and ``attacks`` are membership attacks. ``certain`` is how many people's sensitive value can be
+inferred, and why more may be. Of each part with a mean, ``narrowed`` is the width of the interval that is left of one
+answer, as a share of the public range, and ``contributions`` what the largest of the values behind it make up.
+``identifiers`` are the tested attributes that identify people, ``capacity`` is the average case, ``claim`` the
+guarantee, ``texts`` what is longer than the model needs, ``files`` the files that were read.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Bits",
     "Case",
-    "Cells",
+    "EffectiveParameters",
     "Fact",
     "FittedValues",
     "Inapplicable",
     "Kind",
-    "Named",
-    "Parameters",
-    "Shares",
+    "LargestShares",
+    "NamedPeople",
+    "OutcomeCells",
     "Sizes",
     "Thresholds",
 ]
@@ -90,7 +89,7 @@ class Sizes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cells:
+class OutcomeCells:
     """Counts of each outcome in the leaves or rules of a subject, from which membership figures follow."""
 
     counts: OutcomeCounts  # The counts, exact or between bounds, of parts that may hold records
@@ -114,7 +113,7 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameters:
+class EffectiveParameters:
     """Effective parameters of a subject whose fitted values are sums, from which a membership advantage follows."""
 
     per_record: float  # Effective parameters per record, or person
@@ -132,7 +131,7 @@ class FittedValues:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
+class LargestShares:
     """The largest share of one outcome in the parts of a subject."""
 
     # Lower and upper bound in each part, equal where the share is known; None where nothing reveals it.
@@ -176,7 +175,7 @@ class Thresholds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class NamedPeople:
     """People, or records, that thresholds can name."""
 
     # Those whom the midpoint attack flags, with the data; else an upper estimate; None where neither can be had.

@@ -10,7 +10,7 @@ from glassine.attacks.outcome import Outcome
 from glassine.auditing.findings import GuaranteeFinding, ModelSummary
 from glassine.auditing.identifiers import people_hint
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.subject import Opened, Raw, Subject
+from glassine.auditing.subject import OpenedModel, Raw, Subject
 from glassine.auditing.trees import MEMBERSHIP, attacked
 from glassine.errors import InvalidDataError
 from glassine.formats.loading import is_estimator
@@ -26,17 +26,17 @@ class ForestSubject(Subject):
     forest: Any
 
     @classmethod
-    def opens(cls, artefact: Any) -> Opened:
+    def opens(cls, artefact: Any) -> OpenedModel:
         """Return a forest."""
-        return Opened(kind=cls, artefact=artefact, estimator=is_estimator(artefact))
+        return OpenedModel(kind=cls, artefact=artefact, estimator=is_estimator(artefact))
 
     @classmethod
-    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
+    def of(cls, opened: OpenedModel, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return a forest with what is given beside it."""
         return cls(kind="tree", inputs=inputs, people=inputs.counts_people, forest=opened.artefact)
 
     @classmethod
-    def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
+    def check(cls, opened: OpenedModel, inputs: AuditInputs, names: Container[str] | None) -> None:
         """Raise InvalidDataError if the target is an attribute of the forest."""
         if inputs.target is not None and inputs.target in attributes_of(opened.artefact):
             raise InvalidDataError(

@@ -13,13 +13,13 @@ from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.values import ValueLeakage, leak_values
 from glassine.auditing.findings import DiversityFinding, GroupsFinding, LeavesFinding, RepresentativesFinding
-from glassine.auditing.release_inputs import Leaves, ReleaseInputs, Side
+from glassine.auditing.release_inputs import ReleaseInputs, ReleaseLeaves, Side
 from glassine.auditing.suppression import Suppression
 from glassine.data.labels import quartiles
 from glassine.domain import Category
 from glassine.domain.attributes import Scalar
 from glassine.records.arrays import Array, Indices, Ints
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.surrogates.answers import distinct_records
 from glassine.surrogates.release import SurrogateRelease
 
@@ -33,7 +33,7 @@ MOST_VALUES = 10
 """Numbers of more values are cut at their quartiles."""
 
 
-def native_of(columns: Columns) -> Array | object:
+def native_of(columns: ConformedColumns) -> Array | object:
     """Return records as attacks take them: an array where all are numbers, else a data frame."""
     if not any(isinstance(attribute, Category) for attribute in columns.attributes.values()):
         return np.column_stack([_float(columns, name) for name in columns.names])
@@ -43,17 +43,17 @@ def native_of(columns: Columns) -> Array | object:
     return pl.DataFrame({name: pl.Series(name, values, strict=False) for name, values in lists.items()})
 
 
-def _float(columns: Columns, name: str) -> Array:
+def _float(columns: ConformedColumns, name: str) -> Array:
     array = np.asarray(columns.array(name), dtype=float)
     return array if name in columns.numbers else np.where(array < 0, np.nan, array)
 
 
-def sizes_of(inputs: ReleaseInputs, leaves: Leaves | None) -> Ints | None:
+def sizes_of(inputs: ReleaseInputs, leaves: ReleaseLeaves | None) -> Ints | None:
     """Return the people of each group, if they are known or published."""
     return None if leaves is None else leaves.groups
 
 
-def groups_of(inputs: ReleaseInputs, leaves: Leaves | None, suppression: Suppression) -> Outcome[GroupsFinding]:
+def groups_of(inputs: ReleaseInputs, leaves: ReleaseLeaves | None, suppression: Suppression) -> Outcome[GroupsFinding]:
     """Return how many people stand behind each representative."""
     sizes = sizes_of(inputs, leaves)
     if leaves is None or sizes is None or not sizes.any():
@@ -76,7 +76,7 @@ def groups_of(inputs: ReleaseInputs, leaves: Leaves | None, suppression: Suppres
     )
 
 
-def coded(columns: Columns, name: str) -> Ints:
+def coded(columns: ConformedColumns, name: str) -> Ints:
     """Return an attribute as classes, shape (n,): numbers of many values are cut at their quartiles."""
     array = np.asarray(columns.array(name), dtype=float)
     if name in columns.codes:
@@ -128,7 +128,7 @@ def diversity_of(name: str, groups: Ints, codes: Ints, people: Side, suppression
 
 
 def leaves_of(
-    inputs: ReleaseInputs, leaves: Leaves | None, limit: int | None, suppression: Suppression
+    inputs: ReleaseInputs, leaves: ReleaseLeaves | None, limit: int | None, suppression: Suppression
 ) -> Outcome[LeavesFinding]:
     """Return how many people stand behind each leaf."""
     if leaves is None or not leaves.sizes.any():
@@ -167,7 +167,7 @@ def leaves_of(
     )
 
 
-def equal_answers(inputs: ReleaseInputs, leaves: Leaves | None) -> Array | None:
+def equal_answers(inputs: ReleaseInputs, leaves: ReleaseLeaves | None) -> Array | None:
     """Return the largest share of the people, or distinct records, of each occupied leaf that gave one answer."""
     # Answers are equal within a step. Where a leaf's all are, its mean is the answer of each. None where answers, or
     # the people behind the release, are not known.
@@ -183,7 +183,7 @@ def equal_answers(inputs: ReleaseInputs, leaves: Leaves | None) -> Array | None:
     return np.asarray(most[occupied] / leaves.sizes[occupied])
 
 
-def widths_left(inputs: ReleaseInputs, leaves: Leaves | None) -> Array | None:
+def widths_left(inputs: ReleaseInputs, leaves: ReleaseLeaves | None) -> Array | None:
     """Return how wide the mean of each occupied leaf leaves the answer to one record, as a share of the range."""
     # A mean is known to within half a step, and so the answer to a record of weight w in it, the others being known, to
     # within half a step over w. The record of the largest weight counts. With n distinct records w is 1/n; with
@@ -203,7 +203,7 @@ def widths_left(inputs: ReleaseInputs, leaves: Leaves | None) -> Array | None:
     return np.asarray(np.round(np.minimum(steps / answer.n_steps, 1.0), 12), dtype=float)
 
 
-def _weights(people: Side, leaves: Leaves) -> Array:
+def _weights(people: Side, leaves: ReleaseLeaves) -> Array:
     """Return the weight of the answer to each record in the mean of its leaf, shape (n,); those of a leaf add up to 1.
 
     Each person has an equal share of a leaf, and their records there equal ones of it; each distinct record without.
@@ -223,7 +223,7 @@ def _by_unit(at: Indices, units: Ints, amounts: Array) -> tuple[Indices, Array]:
     return kinds[:, 0], np.asarray(sums, dtype=float)
 
 
-def dominance_of(inputs: ReleaseInputs, leaves: Leaves | None) -> tuple[LargestContributions, ...] | None:
+def dominance_of(inputs: ReleaseInputs, leaves: ReleaseLeaves | None) -> tuple[LargestContributions, ...] | None:
     """Return what the largest contributions to the total of each occupied leaf make up."""
     # Answers count by their distance from an end of the public range: someone who knows one contribution, and the size
     # of the leaf, knows the other to within the rest, as no answer lies beyond the end. The larger share of both ends
@@ -292,7 +292,7 @@ def _digits(value: float) -> int:
     return len(mantissa)
 
 
-def _shared(release: SurrogateRelease, columns: Columns, groups: Ints) -> tuple[int, int]:
+def _shared(release: SurrogateRelease, columns: ConformedColumns, groups: Ints) -> tuple[int, int]:
     """Return how many representatives are a record of their group, and how many values all of a group share."""
     order = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
@@ -317,7 +317,7 @@ def _shared(release: SurrogateRelease, columns: Columns, groups: Ints) -> tuple[
     return len(np.unique(groups[same])), uniform
 
 
-def _closeness(release: SurrogateRelease, columns: Columns, groups: Ints) -> float | None:
+def _closeness(release: SurrogateRelease, columns: ConformedColumns, groups: Ints) -> float | None:
     n = len(groups)
     rows = np.arange(n) if n <= MOST_PEOPLE else np.linspace(0, n - 1, MOST_PEOPLE).astype(np.intp)
     points = release.metric.embed(columns.take(rows))

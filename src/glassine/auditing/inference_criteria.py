@@ -28,7 +28,7 @@ from glassine.auditing.criterion import (
     unknown,
     whole_limit,
 )
-from glassine.auditing.facts import Case, Named, Thresholds
+from glassine.auditing.facts import Case, NamedPeople, Thresholds
 from glassine.auditing.membership_criteria import PRIVATE_RELEASE
 from glassine.errors import first_of
 
@@ -150,7 +150,7 @@ def MIDPOINTS(limit: int, thresholds: Thresholds, case: Case) -> Check | None:
     "named_by_thresholds",
     "named",
     whole_limit(OCCURRENCES, 20),
-    label="Named by thresholds",
+    label="NamedPeople by thresholds",
     measures="Largest number of records, or people, that thresholds name: flagged by the midpoint attack, with the "
     "data; else sides of thresholds that are not public where fewer than 10 are expected within one resolution.",
     unmeasured="Whether thresholds can name a record was not measured: {reason}",
@@ -159,7 +159,7 @@ def MIDPOINTS(limit: int, thresholds: Thresholds, case: Case) -> Check | None:
     inputs=for_kinds(MODELS, DOMAIN) | {"release": GROUPED},
     requests=("The public cut points, or public shares of values, of {lacking}.",),
 )
-def NAMED_BY_THRESHOLDS(limit: int, named: Named, case: Case) -> Check:
+def NAMED_BY_THRESHOLDS(limit: int, named: NamedPeople, case: Case) -> Check:
     """Judge how many can be named: flagged by the attack with the data, else by an upper estimate."""
     if named.number is None:
         of = f": {first_of(named.lacking)}" if named.lacking else ""

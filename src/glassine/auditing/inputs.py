@@ -359,7 +359,7 @@ def check_sensitive(name: str, domain: Domain | None, columns: Container[str] | 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class DataComparison:
     """How the training records that were given differ from what a model and a domain say."""
 
     # Records outside the domain, by attribute or constraint and by reason; only those above zero.
@@ -418,7 +418,7 @@ class Comparison:
 
 def compare_records(
     table: RecordTable, domain: Domain | None, recipe: Mapping[str, Attribute], tested: Collection[str], below: int
-) -> Comparison:
+) -> DataComparison:
     """Return how many records lie outside the domain, or hold nothing that the model tests.
 
     A text is named if as many records hold it as a count must have to be shown, ten at least.
@@ -432,7 +432,7 @@ def compare_records(
         found = compare(outside_of(domain.restrict(present), table) if present else {}, domain, tested)
         found = replace(found, words=_words(table, domain, found.outside, below))
     else:
-        found = Comparison()
+        found = DataComparison()
     if public or not recipe:
         return found
     numbers_of = read(table, recipe)[1].counts()
@@ -463,9 +463,9 @@ def _words(
     return frequent_texts(table, recipe, names, max(FREQUENT, below))
 
 
-def compare(outside: Mapping[str, Mapping[str, int]], domain: Domain, tested: Collection[str]) -> Comparison:
+def compare(outside: Mapping[str, Mapping[str, int]], domain: Domain, tested: Collection[str]) -> DataComparison:
     """Return which records lie outside a domain, by attribute or constraint and by reason."""
-    return Comparison(
+    return DataComparison(
         outside=outside,
         whole={name: bounds(name, domain) for name in outside},
         tested=tuple(name for name in outside if set(tested) & {name, *name.split(" + ")}),

@@ -20,7 +20,7 @@ from glassine.auditing.criterion import (
     share_limit,
     unknown,
 )
-from glassine.auditing.facts import Case, Cells, Parameters
+from glassine.auditing.facts import Case, EffectiveParameters, OutcomeCells
 from glassine.models.implied import implied_advantage
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ def _up(value: float) -> float:
         ),
     },
 )
-def LARGEST_ADVANTAGE(limit: float, cells: Cells | Parameters, case: Case) -> Check:
+def LARGEST_ADVANTAGE(limit: float, cells: OutcomeCells | EffectiveParameters, case: Case) -> Check:
     """Judge the advantage that counts imply: nothing passes by a bound that may be exceeded."""
-    if isinstance(cells, Parameters):
+    if isinstance(cells, EffectiveParameters):
         return _of_parameters(limit, cells, case)
     counts, advantage = cells.counts, implied_advantage(cells.counts)
     low, high = advantage.lower, advantage.upper
@@ -102,7 +102,7 @@ def LARGEST_ADVANTAGE(limit: float, cells: Cells | Parameters, case: Case) -> Ch
     )
 
 
-def _of_parameters(limit: float, parameters: Parameters, case: Case) -> Check:
+def _of_parameters(limit: float, parameters: EffectiveParameters, case: Case) -> Check:
     """Judge the advantage that fitted values imply."""
     each = max(1, round(1 / max(parameters.per_record, 1e-12)))
     per = f"about {each:,} {case.counted} per parameter" if each > 1 else "hardly a record per parameter"
@@ -134,7 +134,7 @@ def rounded_share(share: float, n: float) -> float:
         remedy("Publish labels without counts: {step}. Or merge small pure leaves.", "scrub", counts="remove"),
     ),
 )
-def CERTAIN_BY_MEMBERSHIP(limit: float, cells: Cells, case: Case) -> Check:
+def CERTAIN_BY_MEMBERSHIP(limit: float, cells: OutcomeCells, case: Case) -> Check:
     """Judge how many are certain of their outcome only because they are members, by an upper estimate."""
     if cells.certain is None:
         return inapplicable("No share of an outcome is published, so that no pure leaf can be seen in the model.")
@@ -259,7 +259,8 @@ def _implied_fails(case: Case) -> bool:
         return False
     implied = fact.value
     return bool(
-        (implied.advantage if isinstance(implied, Parameters) else implied_advantage(implied.counts).upper) > limit
+        (implied.advantage if isinstance(implied, EffectiveParameters) else implied_advantage(implied.counts).upper)
+        > limit
     )
 
 

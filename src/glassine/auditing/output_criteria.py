@@ -22,7 +22,7 @@ from glassine.auditing.criterion import (
     unknown,
     whole_limit,
 )
-from glassine.auditing.facts import Case, Cells, FittedValues, Kind
+from glassine.auditing.facts import Case, FittedValues, Kind, OutcomeCells
 from glassine.errors import first_of
 from glassine.formats.canonical import FileForm, LongText
 
@@ -46,7 +46,7 @@ NO_CLASS_COUNTS = "The model does not publish how many records of each class its
     by_guarantee=covered(", however few share a class"),
     remedies=MERGE,
 )
-def SMALLEST_CLASS_COUNT(limit: int, cells: Cells, case: Case) -> Check:
+def SMALLEST_CLASS_COUNT(limit: int, cells: OutcomeCells, case: Case) -> Check:
     """Judge the fewest records of a class that has any, in any part."""
     if not cells.counts.by_outcome:
         return unknown(NO_CLASS_COUNTS)
@@ -81,7 +81,7 @@ def SMALLEST_CLASS_COUNT(limit: int, cells: Cells, case: Case) -> Check:
     by_guarantee=covered(", absent classes included"),
     remedies=MERGE,
 )
-def ZERO_CLASSES(limit: int, cells: Cells, case: Case) -> Check:
+def ZERO_CLASSES(limit: int, cells: OutcomeCells, case: Case) -> Check:
     """Judge how many parts hold no record of some class."""
     if not cells.counts.by_outcome:
         return unknown(NO_CLASS_COUNTS)
@@ -113,7 +113,7 @@ def ZERO_CLASSES(limit: int, cells: Cells, case: Case) -> Check:
     by_guarantee=covered(", however many parameters the model has"),
     remedies=for_kinds(("tree", "rule list"), remedy("{Retrain} a smaller model, or with more records.")),
 )
-def DEGREES_OF_FREEDOM(limit: int, cells: Cells, case: Case) -> Check:
+def DEGREES_OF_FREEDOM(limit: int, cells: OutcomeCells, case: Case) -> Check:
     """Judge records less parameters: twice the splits, and of each leaf the shares of all classes but one."""
     # People are counted once: several records of one person are no independent observations.
     sizes_low, sizes_high = cells.counts.sizes

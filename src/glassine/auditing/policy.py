@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from glassine.auditing.criteria import AnyCriterion, Limits
+from glassine.auditing.criteria import AnyCriterion, PolicyLimits
 from glassine.auditing.size_criteria import SMALL
 from glassine.errors import InvalidPolicyError, parameter, quoted
 from glassine.files import read_text
@@ -21,7 +21,7 @@ MOST_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy(Limits):
+class Policy(PolicyLimits):
     """Limits that a published model must meet; None switches a check off.
 
     The defaults judge harm, and are calibrated on what was measured: see the page on policies. The smallest leaf is a

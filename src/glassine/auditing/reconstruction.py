@@ -11,7 +11,7 @@ import numpy as np
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
-from glassine.auditing.findings import AttributeFinding, ReconstructionFinding, SubgroupFinding
+from glassine.auditing.findings import AttributeFinding, ReconstructionFinding, SubgroupBitsFinding
 from glassine.auditing.findings.joint import RowsFinding
 from glassine.auditing.suppression import Suppression
 from glassine.data.table import RecordTable
@@ -124,10 +124,10 @@ def subgroups(
     return Measured(tuple(groups))
 
 
-def hide_subgroups(groups: Sequence[SubgroupLeakage], suppression: Suppression) -> tuple[SubgroupFinding, ...]:
+def hide_subgroups(groups: Sequence[SubgroupLeakage], suppression: Suppression) -> tuple[SubgroupBitsFinding, ...]:
     """Return the subgroups of enough records to be shown, their sizes rounded."""
     return tuple(
-        SubgroupFinding(
+        SubgroupBitsFinding(
             attribute=group.attribute,
             value=group.value,
             size=suppression.rough(group.size),

@@ -11,13 +11,13 @@ import numpy as np
 
 from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.auditing.describe import describe_guarantee
-from glassine.auditing.facts import Fact, FittedValues, Inapplicable, Parameters, Sizes
+from glassine.auditing.facts import EffectiveParameters, Fact, FittedValues, Inapplicable, Sizes
 from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding, ModelSummary
 from glassine.auditing.findings.regression import ColumnFinding, RegressionFinding
 from glassine.auditing.identifiers import identifier_hint, identifiers_of, people_hint
-from glassine.auditing.inputs import AuditInputs, Comparison, check_sensitive, compare_records
+from glassine.auditing.inputs import AuditInputs, DataComparison, check_sensitive, compare_records
 from glassine.auditing.policy import Policy
-from glassine.auditing.subject import Opened, Raw, Subject
+from glassine.auditing.subject import OpenedModel, Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import MEMBERSHIP, attacked
 from glassine.data.table import RecordTable
@@ -69,16 +69,16 @@ class RegressionSubject(Subject):
     model: RegressionModel
     table: RecordTable | None  # The training records; None where there are none
     fitted: Fitted | None  # The regression with them
-    comparison: Comparison  # How the training records that were given differ from what the domain and the table say
+    comparison: DataComparison  # How the training records that were given differ from what the domain and the table say
     # The tested attributes that identify people, and those that look so by name or values alone.
     identifiers: tuple[tuple[str, ...], tuple[str, ...]]
 
     @classmethod
-    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
+    def of(cls, opened: OpenedModel, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return a regression with what is given beside it, and what its publisher states."""
         stated = inputs.statements
         model = opened.value.stated(n=stated.n_records, family=stated.family, errors=stated.errors)
-        table, comparison = inputs.table, Comparison()
+        table, comparison = inputs.table, DataComparison()
         if table is not None and not len(table):
             raise InvalidDataError("data hold no record.", remedy="Give the training records, or leave them out.")
         if table is not None:
@@ -103,12 +103,12 @@ class RegressionSubject(Subject):
         )
 
     @classmethod
-    def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
+    def claim(cls, opened: OpenedModel, policy: Policy) -> GuaranteeFinding | None:
         """Return the differential privacy that is claimed for the model."""
         return describe_guarantee(opened.value, policy)
 
     @classmethod
-    def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
+    def check(cls, opened: OpenedModel, inputs: AuditInputs, names: Container[str] | None) -> None:
         """Raise InvalidDataError if the sensitive attribute is unknown to the model, the domain and the data."""
         name = inputs.settings.sensitive
         if name is not None and name not in opened.value.attributes:
@@ -241,7 +241,7 @@ def uncalibrated(model: RegressionModel) -> str:
     return ""
 
 
-def _implied(subject: RegressionSubject) -> Fact[Parameters]:
+def _implied(subject: RegressionSubject) -> Fact[EffectiveParameters]:
     """Return the parameters per record, and the advantage that they imply."""
     model, fit, n = subject.model, subject.model.fit, subject.n_records
     if reason := uncalibrated(model):
@@ -265,7 +265,7 @@ def _implied(subject: RegressionSubject) -> Fact[Parameters]:
             f"by all of its parameters the advantage would be {advantage:.2g}, and a penalty leaves fewer of them "
             "effective, which the file does not say."
         )
-    return Measured(Parameters(per_record=per_record, advantage=advantage, unsettled=unsettled))
+    return Measured(EffectiveParameters(per_record=per_record, advantage=advantage, unsettled=unsettled))
 
 
 def _sizes(subject: RegressionSubject) -> Fact[Sizes]:

@@ -15,7 +15,7 @@ from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplic
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.describe import describe_guarantee, relied_on
 from glassine.auditing.describe_membership import describe_membership
-from glassine.auditing.facts import Bits, Fact, Inapplicable, Shares, Sizes
+from glassine.auditing.facts import Bits, Fact, Inapplicable, LargestShares, Sizes
 from glassine.auditing.findings import (
     OF_THE_MODEL,
     DiversityFinding,
@@ -44,8 +44,15 @@ from glassine.auditing.group_privacy import (
 from glassine.auditing.inputs import AuditInputs, compare
 from glassine.auditing.policy import Policy
 from glassine.auditing.release_attacks import gaps_of, guesses_of, membership_of, midpoints_of, together_of
-from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs, inputs_of_data, inputs_of_fit
-from glassine.auditing.subject import Opened, Raw, Subject
+from glassine.auditing.release_inputs import (
+    DECISIONS,
+    TRUE,
+    ReleaseInputs,
+    ReleaseLeaves,
+    inputs_of_data,
+    inputs_of_fit,
+)
+from glassine.auditing.subject import OpenedModel, Raw, Subject
 from glassine.auditing.tree_facts import named_fact, thresholds_fact
 from glassine.data.labels import Sample
 from glassine.data.persons import refuse_shared
@@ -57,7 +64,7 @@ NO_RECORDS = Inapplicable("The release was made without any person's record.")
 DECIDED = Inapplicable(
     "The trees were trained on the black box's decisions, which anyone can ask for together with a record."
 )
-DRAWN = Inapplicable("Leaves hold numbers that were drawn with noise, no means of answers.")
+DRAWN = Inapplicable("ReleaseLeaves hold numbers that were drawn with noise, no means of answers.")
 UNANSWERED = "the black box's answers on the training records are not known."
 OF_BLACK_BOX = NotApplicable(
     "the black box's decisions were not looked at, and they may reveal its training records. Audit the black box."
@@ -155,20 +162,20 @@ def _sizes(inputs: ReleaseInputs, names: tuple[str, str], sizes: tuple[int, ...]
     return Measured(Sizes(parts={names: sizes})) if sizes else inputs.lacks()
 
 
-def _shares(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Shares]:
+def _shares(inputs: ReleaseInputs, leaves: ReleaseLeaves | None) -> Fact[LargestShares]:
     """Return the largest share of one true label, or number, in each leaf; trees of decisions publish no label."""
     if inputs.release.answer is not None and not inputs.release.drawn:
         equal = equal_answers(inputs, leaves)
         if equal is None:
             return inputs.lacks(UNANSWERED)
-        return Measured(Shares(bounds=tuple((share, share) for share in equal.tolist()), outcome="one answer"))
+        return Measured(LargestShares(bounds=tuple((share, share) for share in equal.tolist()), outcome="one answer"))
     if inputs.kind == DECISIONS:
         return DECIDED
     if leaves is None or leaves.counts is None:
         return inputs.lacks("the true labels of the training records were not passed.")
     occupied = leaves.sizes > 0
     shares = (leaves.counts[occupied].max(axis=1) / leaves.sizes[occupied]).tolist()
-    return Measured(Shares(bounds=tuple((share, share) for share in shares), outcome="one true label"))
+    return Measured(LargestShares(bounds=tuple((share, share) for share in shares), outcome="one true label"))
 
 
 KNOWN_GROUP = (
@@ -187,19 +194,19 @@ class ReleaseSubject(Subject):
     """A release of explanations: everyone can ask for every group, so that it is measured as a whole."""
 
     records: ReleaseInputs  # The release, and the records behind it as far as they are given
-    leaves: Leaves | None  # The leaves of all trees with the people behind them
+    leaves: ReleaseLeaves | None  # The leaves of all trees with the people behind them
     inferred: tuple[str, ...]  # The attributes whose domain was taken from data
 
     by_array = True
 
     @classmethod
-    def opens(cls, artefact: Any) -> Opened:
+    def opens(cls, artefact: Any) -> OpenedModel:
         """Return a release, or a fitted explainer with its own."""
         release = artefact if isinstance(artefact, SurrogateRelease) else artefact.release()
-        return Opened(kind=cls, artefact=artefact, value=release)
+        return OpenedModel(kind=cls, artefact=artefact, value=release)
 
     @classmethod
-    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
+    def of(cls, opened: OpenedModel, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return a release with the records behind it, those of the explainer among them."""
         published, labels = opened.artefact, inputs.labels
         holdout = Sample(inputs.holdout, labels[1])
@@ -239,7 +246,7 @@ class ReleaseSubject(Subject):
         )
 
     @classmethod
-    def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
+    def claim(cls, opened: OpenedModel, policy: Policy) -> GuaranteeFinding | None:
         """Return the differential privacy that is claimed for the release as a whole; None where none is."""
         release: SurrogateRelease = opened.value
         certificate = release.certificate
@@ -248,7 +255,7 @@ class ReleaseSubject(Subject):
         return describe_guarantee(release.trees[0], policy)
 
     @classmethod
-    def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
+    def check(cls, opened: OpenedModel, inputs: AuditInputs, names: Container[str] | None) -> None:
         """Raise InvalidParameterError if the sensitive attribute is none of the release's, or a domain is given."""
         own = opened.value.domain.names
         if inputs.domain is not None:
@@ -261,7 +268,7 @@ class ReleaseSubject(Subject):
             )
 
     @classmethod
-    def has_records(cls, opened: Opened, inputs: AuditInputs) -> bool:
+    def has_records(cls, opened: OpenedModel, inputs: AuditInputs) -> bool:
         """Return whether there are records: given ones, or those that an explainer was fitted on."""
         own = not isinstance(opened.artefact, SurrogateRelease) and opened.value.provenance.records != "queries"
         return own or inputs.has_records
@@ -377,7 +384,7 @@ ReleaseSubject.measurements = (
     ),
     Measurement[ReleaseSubject, LeavesFinding](
         "leaves",
-        "Leaves",
+        "ReleaseLeaves",
         "How small are leaves, and who is alone in one?",
         LeavesFinding,
         run=_leaves,

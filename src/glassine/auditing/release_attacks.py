@@ -19,7 +19,7 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.entropy import reconstruct
 from glassine.auditing.findings import GapFinding, GuessFinding, TogetherFinding
 from glassine.auditing.group_privacy import coded, edges_of, native_of
-from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs, Side
+from glassine.auditing.release_inputs import DECISIONS, TRUE, ReleaseInputs, ReleaseLeaves, Side
 from glassine.auditing.suppression import Suppression
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import GlassineError, InvalidDataError, Text, parameter
@@ -27,7 +27,7 @@ from glassine.models import DecisionTree, Node
 from glassine.models import Evidence as NodeEvidence
 from glassine.models.evidence import class_array
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.surrogates.answers import index_of
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import SurrogateRelease
@@ -83,7 +83,7 @@ class PublishedMeans(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return _numbers(self.release, self.release.decisions(*_asked(self.release, X))[:, 0])
 
 
-def _asked(release: SurrogateRelease, X: object) -> tuple[Columns, Indices]:
+def _asked(release: SurrogateRelease, X: object) -> tuple[ConformedColumns, Indices]:
     """Return records as the release reads them, and the closest group of each, shape (n, 1)."""
     columns = read(open_records(X, release.domain)[2], release.domain, refuse_outside=False)
     return columns, release.closest(columns, 1)
@@ -216,7 +216,7 @@ def _suite(
     return Measured(attack_membership(_classifier(release), *data, candidates=one, random_state=random_state))
 
 
-def together_of(inputs: ReleaseInputs, leaves: Leaves | None) -> Outcome[TogetherFinding]:
+def together_of(inputs: ReleaseInputs, leaves: ReleaseLeaves | None) -> Outcome[TogetherFinding]:
     """Return how far all trees reconstruct the records, if each person's group is known."""
     if leaves is None or not leaves.sizes.any():
         return inputs.lacks()
@@ -310,7 +310,7 @@ def _guessed_attribute(inputs: ReleaseInputs, name: str, suppression: Suppressio
     if name in people.columns.numbers:
         cuts = edges_of(people.columns.numbers[name])
 
-    def classed(columns: Columns) -> Array:
+    def classed(columns: ConformedColumns) -> Array:
         array = np.asarray(columns.array(name), dtype=float)
         if cuts is None:
             return array
@@ -345,7 +345,7 @@ def _code(release: SurrogateRelease, name: str, value: Any) -> float:
     return float(value)
 
 
-def _closest_without(release: SurrogateRelease, columns: Columns, place: int) -> Indices:
+def _closest_without(release: SurrogateRelease, columns: ConformedColumns, place: int) -> Indices:
     """Return the closest representative of each record by the other attributes."""
     points = np.concatenate(
         [release.metric.embed_one(release.domain, release.representative(i)) for i in range(release.n_groups)]

@@ -19,7 +19,7 @@ from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidDataError, Text, first_of, parameter
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.records.arrays import AnyArray, Indices, Ints
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.records.flags import bounds, sentence
 from glassine.surrogates.answers import distinct_records
 from glassine.surrogates.fitting import check_words, joined_groups, label_array, representatives_of
@@ -45,7 +45,7 @@ Outside: TypeAlias = Mapping[str, Mapping[str, int]]
 class Side:
     """Records with their labels, as far as they are known."""
 
-    columns: Columns  # The records, n of them
+    columns: ConformedColumns  # The records, n of them
     # truth, decisions: their true labels, and what the black box says of them; shape (n,), or None.
     truth: Labels = None
     decisions: Labels = None
@@ -77,7 +77,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Leaves:
+class ReleaseLeaves:
     """The leaves of all trees, and who is behind them; one entry a leaf."""
 
     # group, cell: tree of each leaf, and its place in the tree; shape (m,).
@@ -130,7 +130,7 @@ class ReleaseInputs:
         labels = None if self.people is None else self.people.labels(self.kind)
         return None if labels is None else self.release.answers.places(labels)
 
-    def leaves(self) -> Leaves | None:
+    def leaves(self) -> ReleaseLeaves | None:
         """Return the leaves of all trees with their people; None if unknown or without any."""
         if self.nobody:
             return None
@@ -143,7 +143,7 @@ class ReleaseInputs:
             if counts is None:
                 return None
             held = counts.sum(axis=1)
-            return Leaves(
+            return ReleaseLeaves(
                 group=group,
                 cell=cell,
                 sizes=held,
@@ -162,7 +162,7 @@ class ReleaseInputs:
         if targets is not None:
             places = np.where(targets >= 0, of_record * n_classes + targets, -1)
             table = self.people.counts(places, len(group) * n_classes).reshape(len(group), n_classes)
-        return Leaves(
+        return ReleaseLeaves(
             group=group,
             cell=cell,
             sizes=self.people.counts(of_record, len(group), distinct=numeric),
@@ -219,7 +219,7 @@ def _others(
     return Side(columns=columns, truth=truth, decisions=answered, persons=_persons_of(holdout.data)), {}
 
 
-def _read(data: object, domain: Domain) -> tuple[Columns | None, Outside]:
+def _read(data: object, domain: Domain) -> tuple[ConformedColumns | None, Outside]:
     """Return records as columns, or none and how many the domain does not describe, by attribute and reason."""
     try:
         return read(data, domain, refuse_outside=False), {}
@@ -271,7 +271,9 @@ def inputs_of_data(release: SurrogateRelease, people: Sample, holdout: Sample) -
     return ReleaseInputs(release=release, people=side, groups=groups, others=others, outside_others=odd_others)
 
 
-def _groups(release: SurrogateRelease, opened: object, columns: Columns, persons: Persons | None) -> Ints | None:
+def _groups(
+    release: SurrogateRelease, opened: object, columns: ConformedColumns, persons: Persons | None
+) -> Ints | None:
     """Return the groups of records that give just these representatives."""
     # Of a release that counts people, groups are joined as its maker did, which needs the persons.
     made, domain, metric, k = release.provenance, release.domain, release.metric, release.k or 2

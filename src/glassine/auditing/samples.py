@@ -18,7 +18,7 @@ from glassine.formats import as_model
 from glassine.records.containers import is_lazy, schema
 
 if TYPE_CHECKING:
-    from glassine.auditing.subject import Opened
+    from glassine.auditing.subject import OpenedModel
 
 COLUMN = "target"
 """What a column of classes is called that were given without a name."""
@@ -48,7 +48,7 @@ def known_names(records: object) -> Container[str] | None:
     return names or (AnyName() if frame is None or is_lazy(records) else frame.columns)
 
 
-def read_samples(opened: Opened, domain: Domain | None, data: Sample, holdout: Sample) -> tuple[Sample, Sample]:
+def read_samples(opened: OpenedModel, domain: Domain | None, data: Sample, holdout: Sample) -> tuple[Sample, Sample]:
     """Return the training records of an audit and its holdout, in the form in which measurements read them."""
     # A column that is stated of the data is also that of the holdout. For a model the target is then a column of both,
     # if it was stated; for a release it is an array of classes beside the records. Persons are part of the records.

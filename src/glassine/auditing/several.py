@@ -18,7 +18,7 @@ from glassine.auditing.findings import GuaranteeFinding, JointFinding, LeftOutMo
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.policy import Policy
 from glassine.auditing.reconstruction import Rows, compared, rows_measured
-from glassine.auditing.subject import WEIGHED, Opened, Raw, Subject
+from glassine.auditing.subject import WEIGHED, OpenedModel, Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.errors import (
     CostLimitError,
@@ -63,7 +63,7 @@ class SeveralSubject(Subject):
     counts_records = True
 
     @classmethod
-    def opens(cls, artefact: Any) -> Opened:
+    def opens(cls, artefact: Any) -> OpenedModel:
         """Return several models, the files among them, and whether any is a fitted estimator."""
         published = artefact if isinstance(artefact, SeveralModels) else SeveralModels(models=tuple(artefact))
         models = published.models
@@ -75,10 +75,10 @@ class SeveralSubject(Subject):
         )
         plain = tuple(model.model if isinstance(model, ModelFile) else model for model in models)
         value, estimator = replace(published, models=plain), any(map(is_estimator, models))
-        return Opened(kind=cls, artefact=artefact, value=value, files=files, estimator=estimator)
+        return OpenedModel(kind=cls, artefact=artefact, value=value, files=files, estimator=estimator)
 
     @classmethod
-    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
+    def of(cls, opened: OpenedModel, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return several models of the same records with the inputs of their audit."""
         return cls.of_models(opened.value, inputs)
 

@@ -13,8 +13,8 @@ from glassine.auditing.criterion import (
     ROUNDED_SHARE,
     Check,
     Criterion,
-    Flag,
     PartFacts,
+    PartFlag,
     Remedies,
     Retraining,
     covered,
@@ -28,7 +28,7 @@ from glassine.auditing.criterion import (
     unknown,
     whole_limit,
 )
-from glassine.auditing.facts import Case, Cells, Sizes
+from glassine.auditing.facts import Case, OutcomeCells, Sizes
 from glassine.auditing.membership_criteria import rounded_share
 from glassine.auditing.suppression import Suppression
 
@@ -67,9 +67,9 @@ def _is_small(limit: float, part: PartFacts, suppression: Suppression) -> bool:
     measures="Largest share of the records, or people, in leaves or rules that hold fewer than 10, in (0, 1].",
     by_guarantee=covered_of(("tree", "rule list"), ", however small the {part}"),
     remedies=MERGE_SMALL,
-    flag=Flag("small", "few records", _is_small),
+    flag=PartFlag("small", "few records", _is_small),
 )
-def SHARE_IN_SMALL_LEAVES(limit: float, cells: Cells, case: Case) -> Check:
+def SHARE_IN_SMALL_LEAVES(limit: float, cells: OutcomeCells, case: Case) -> Check:
     """Judge the share of records, or people, in small leaves: a sure excess fails, though more is unknown."""
     lower, upper = cells.sizes
     # A person may have records in several leaves: of all people, not of all their leaves.
@@ -104,7 +104,7 @@ def SHARE_IN_SMALL_LEAVES(limit: float, cells: Cells, case: Case) -> Check:
     by_guarantee=covered_of(("tree", "rule list"), ", however small the {part}"),
     remedies=MERGE_SMALL,
 )
-def LEAVES_OF_ONE(limit: int, cells: Cells, case: Case) -> Check:
+def LEAVES_OF_ONE(limit: int, cells: OutcomeCells, case: Case) -> Check:
     """Judge how many leaves hold one record, or person."""
     lower, upper = cells.sizes
     one = "person" if case.people else "record"
@@ -181,7 +181,7 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
         ),
     },
     # A limit below what may be shown would reveal more of a hidden size than that it is hidden.
-    flag=Flag(
+    flag=PartFlag(
         "small",
         "few records",
         lambda limit, part, suppression: (

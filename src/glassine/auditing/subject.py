@@ -46,7 +46,7 @@ Raw: TypeAlias = Mapping[str, Outcome[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opened:
+class OpenedModel:
     """What is published, opened once, and its kind, which is decided when it is opened and nowhere else."""
 
     kind: type[Subject]
@@ -78,22 +78,22 @@ class Subject(Case, ABC):
     counts_records: ClassVar[bool] = False  # Whether records are counted, and never people
 
     @classmethod
-    def opens(cls, artefact: Any) -> Opened:
+    def opens(cls, artefact: Any) -> OpenedModel:
         """Return what is published as it was opened, of a kind that is not read as one model."""
-        return Opened(kind=cls, artefact=artefact, value=artefact)
+        return OpenedModel(kind=cls, artefact=artefact, value=artefact)
 
     @classmethod
     @abstractmethod
-    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
+    def of(cls, opened: OpenedModel, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return what was opened as a subject; of a public one no record is looked at."""
 
     @classmethod
-    def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
+    def claim(cls, opened: OpenedModel, policy: Policy) -> GuaranteeFinding | None:
         """Return the differential privacy that is claimed, without a record; by default none is."""
         return None
 
     @classmethod
-    def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
+    def check(cls, opened: OpenedModel, inputs: AuditInputs, names: Container[str] | None) -> None:
         """Raise InvalidDataError or InvalidParameterError where an argument names what does not exist.
 
         ``names`` are the columns of the records, None where there are none.
@@ -101,7 +101,7 @@ class Subject(Case, ABC):
         return
 
     @classmethod
-    def has_records(cls, opened: Opened, inputs: AuditInputs) -> bool:
+    def has_records(cls, opened: OpenedModel, inputs: AuditInputs) -> bool:
         """Return whether there are records to measure on."""
         return inputs.has_records
 

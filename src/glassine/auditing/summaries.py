@@ -13,7 +13,7 @@ from glassine.auditing.facts import Fact
 from glassine.auditing.findings import GuaranteeFinding, ModelSummary, NoisyNumbers, SummaryFinding
 from glassine.auditing.inputs import AuditInputs, check_sensitive
 from glassine.auditing.policy import Policy
-from glassine.auditing.subject import Opened, Raw
+from glassine.auditing.subject import OpenedModel, Raw
 from glassine.errors import InvalidParameterError, parameter
 from glassine.privacy import accounting
 from glassine.privacy.events import DiscreteGaussianNoise
@@ -36,7 +36,7 @@ class SummarySubject(AdditiveSubject):
     released: SummaryFinding  # What the summary holds, and whether its certificate is of it
 
     @classmethod
-    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
+    def of(cls, opened: OpenedModel, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return a summary as a subject; its domain is its own."""
         summary = opened.value
         return cls.of_bins(
@@ -48,7 +48,7 @@ class SummarySubject(AdditiveSubject):
         )
 
     @classmethod
-    def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
+    def claim(cls, opened: OpenedModel, policy: Policy) -> GuaranteeFinding | None:
         """Return the differential privacy that is claimed, if the certificate is of this summary."""
         claimed = describe_guarantee(opened.value.additive(), policy)
         if claimed is None:
@@ -58,7 +58,7 @@ class SummarySubject(AdditiveSubject):
         return claimed if certified else claimed.void("the certificate is of another summary")
 
     @classmethod
-    def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
+    def check(cls, opened: OpenedModel, inputs: AuditInputs, names: Container[str] | None) -> None:
         """Raise InvalidParameterError if anything is given beside the summary."""
         given = {"domain=": inputs.domain, "data=": names or inputs.data, "holdout=": inputs.holdout}
         if named := [parameter(name) for name, value in given.items() if value is not None]:

@@ -11,7 +11,16 @@ import numpy as np
 
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage, thresholds_of
-from glassine.auditing.facts import Bits, Cells, Fact, Inapplicable, Named, Shares, Sizes, Thresholds
+from glassine.auditing.facts import (
+    Bits,
+    Fact,
+    Inapplicable,
+    LargestShares,
+    NamedPeople,
+    OutcomeCells,
+    Sizes,
+    Thresholds,
+)
 from glassine.auditing.inputs import Statements
 from glassine.data.table import RecordTable
 from glassine.domain.literals import attributes_of
@@ -153,7 +162,7 @@ def _sizes(tree: TreeSubject) -> Fact[Sizes]:
     return Measured(Sizes(parts={(one, more): parts}, unsettled=unsettled, fewest=fewest, stated_by=stated_by))
 
 
-def _cells(tree: TreeSubject) -> Fact[Cells]:
+def _cells(tree: TreeSubject) -> Fact[OutcomeCells]:
     """Return who of each outcome is in each part: people where persons are stated, else records."""
     if tree.claim_stands:
         return NotApplicable(tree.doubt or STANDS)
@@ -163,7 +172,7 @@ def _cells(tree: TreeSubject) -> Fact[Cells]:
         return NotApplicable(tree.noise or f"the model does not publish how many records its {tree.parts} hold.")
     certain, n_splits = certain_of_cells(tree.model, counts), splits_of_model(tree.model)
     by = stated.by if stated.smallest_leaf is not None and (counts.lower < counts.upper).any() else ""
-    cells = Cells(
+    cells = OutcomeCells(
         counts=counts,
         certain=certain,
         n_splits=n_splits,
@@ -175,7 +184,7 @@ def _cells(tree: TreeSubject) -> Fact[Cells]:
     return Measured(cells)
 
 
-def shares_fact(tree: TreeSubject, labels: Outcome[LabelDisclosure]) -> Fact[Shares]:
+def shares_fact(tree: TreeSubject, labels: Outcome[LabelDisclosure]) -> Fact[LargestShares]:
     """Return the largest share of a class in each leaf or rule, as the model publishes it: no others can be seen."""
     # Where the counts of a leaf are published, its share is that of the people with a record of the class there.
     model, people = tree.model, tree.occupancy.people
@@ -201,7 +210,7 @@ def shares_fact(tree: TreeSubject, labels: Outcome[LabelDisclosure]) -> Fact[Sha
         reason = labels.reason if isinstance(labels, NotApplicable | Failed) else "there is none."
         return Inapplicable(f"No share of an outcome is published: {reason}")
     unsettled = "The model publishes shares by weight, so the shares of records are not known." if weighted else ""
-    return Measured(Shares(bounds=tuple(bounds), unsettled=unsettled, rounded=model.approximate))
+    return Measured(LargestShares(bounds=tuple(bounds), unsettled=unsettled, rounded=model.approximate))
 
 
 def bits_fact(tree: TreeSubject, outcome: Outcome[Any]) -> Fact[Bits]:
@@ -261,10 +270,10 @@ def thresholds_fact(policy: Policy, values: ValueLeakage, inferred: Sequence[str
 
 def named_fact(
     values: ValueLeakage, inferred: Sequence[str], lacking: Sequence[str] = (), *, bounded: bool = False
-) -> Named:
+) -> NamedPeople:
     """Return whom thresholds can name without the data; ``lacking`` names attributes of which no domain is known."""
     public = values.n_off_grid == 0 or not values.n_thresholds
-    return Named(
+    return NamedPeople(
         number=0 if public else values.n_nameable,
         n=values.n_thresholds,
         n_private=values.n_thresholds if values.n_off_grid is None else values.n_off_grid,
@@ -274,7 +283,7 @@ def named_fact(
     )
 
 
-def _named(tree: TreeSubject, values: ValueLeakage, raw: Raw) -> Named:
+def _named(tree: TreeSubject, values: ValueLeakage, raw: Raw) -> NamedPeople:
     """Return whom thresholds can name: by the midpoint attack with the data, else by an upper estimate."""
     lacking = () if tree.domain is not None else tuple(dict.fromkeys(name for name, _ in thresholds_of(tree.model)))
     bounded = tree.guarantee is not None and not tree.guarantee.caveats

@@ -19,7 +19,7 @@ from glassine.auditing.findings import (
 from glassine.auditing.identifiers import identifier_hint, identifiers_of, people_hint
 from glassine.auditing.inputs import (
     AuditInputs,
-    Comparison,
+    DataComparison,
     check_sensitive,
     compare,
     compare_records,
@@ -31,7 +31,7 @@ from glassine.auditing.reconstruction import (
     counted_model,
     hide_subgroups,
 )
-from glassine.auditing.subject import WEIGHED, Opened, Raw, Subject
+from glassine.auditing.subject import WEIGHED, OpenedModel, Raw, Subject
 from glassine.data.table import RecordTable
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
@@ -74,12 +74,12 @@ class TreeSubject(Subject):
     artefact: Any  # The model as it was given: a fitted estimator states its criterion
     declared: Domain | None  # The domain with the target, inferred from the data where none was given
     occupancy: Occupancy  # Who is in each leaf or rule
-    comparison: Comparison  # How the training records that were given differ from what the model and the domain say
+    comparison: DataComparison  # How the training records that were given differ from what the model and the domain say
     # The tested attributes that identify people, and those that look so by name or values alone.
     identifiers: tuple[tuple[str, ...], tuple[str, ...]]
 
     @classmethod
-    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
+    def of(cls, opened: OpenedModel, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return a tree or a rule list with what is given beside it; its domain is inferred where there is none."""
         model, declared, notes = opened.value, inputs.domain, list[str]()
         recipe, tested, target = implied(model.literals), attributes_of(model.literals), inputs.target
@@ -143,12 +143,12 @@ class TreeSubject(Subject):
         )
 
     @classmethod
-    def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
+    def claim(cls, opened: OpenedModel, policy: Policy) -> GuaranteeFinding | None:
         """Return the differential privacy that is claimed for the model."""
         return describe_guarantee(opened.value, policy)
 
     @classmethod
-    def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
+    def check(cls, opened: OpenedModel, inputs: AuditInputs, names: Container[str] | None) -> None:
         """Raise InvalidDataError if the sensitive attribute is neither in the domain nor a column of the data."""
         if inputs.settings.sensitive is not None and not inputs.lacks_labels:
             check_sensitive(inputs.settings.sensitive, inputs.domain, names)
@@ -318,13 +318,13 @@ def _compared(
     inputs: AuditInputs,
     occupancy: Occupancy,
     domains: tuple[Domain | None, Domain | None],
-) -> Comparison:
+) -> DataComparison:
     """Return how training records differ from what a model and the domain, with and without the target, say."""
     tested, (declared, domain), disclosure = attributes_of(model.literals), domains, inputs.settings.disclosure
     if occupancy.counted is not None and declared is not None:
         found = replace(compare(occupancy.counted.outside, declared, tested), counted=True)
     elif occupancy.table is None or (disclosure is not None and disclosure.training == "sample"):
-        return Comparison()
+        return DataComparison()
     else:
         found = compare_records(occupancy.table, domain, implied(model.literals), tested, inputs.suppression.below)
     n_differing, n_contrary = occupancy.differing(model)

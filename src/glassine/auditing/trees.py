@@ -16,7 +16,7 @@ from glassine.attacks.values import VALUES, ValueLeakage, leak_values
 from glassine.auditing.capacity import CAPACITY
 from glassine.auditing.describe import describe_parts, tree_shape
 from glassine.auditing.describe_membership import describe_membership
-from glassine.auditing.disclosure import Inferred, Question, expose
+from glassine.auditing.disclosure import Inferred, SensitiveQuestion, expose
 from glassine.auditing.findings import (
     NO_HOLDOUT,
     NO_SENSITIVE,
@@ -25,7 +25,7 @@ from glassine.auditing.findings import (
     MembershipFinding,
     PartsFinding,
     ReconstructionFinding,
-    SubgroupFinding,
+    SubgroupBitsFinding,
 )
 from glassine.auditing.inputs import (
     AuditInputs,
@@ -174,7 +174,7 @@ def _disclosure(subject: TreeSubject) -> Outcome[Inferred]:
     if subject.inputs.public or subject.inputs.settings.sensitive is None:
         return NotApplicable(OF_THE_MODEL if subject.inputs.public else getattr(NO_SENSITIVE, "reason", ""))
     inputs = subject.inputs
-    question = Question(
+    question = SensitiveQuestion(
         artefact=subject.artefact,
         model=subject.model,
         target=inputs.target,
@@ -258,7 +258,7 @@ TREE_MEASUREMENTS: tuple[Measurement[Any, Any], ...] = (
         "subgroups",
         "Subgroups",
         "Does the model reveal more about some subgroups than about others?",
-        tuple[SubgroupFinding, ...],
+        tuple[SubgroupBitsFinding, ...],
         run=_subgroups,
         hide=hide_subgroups,
         audience="checker",

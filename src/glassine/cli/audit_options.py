@@ -17,13 +17,13 @@ from glassine.cli.options import (
     ConfidenceOption,
     DataOption,
     DomainOption,
-    Group,
     HoldoutOption,
     JsonOption,
     LimitOptions,
     ModelFileOptions,
     ModelsArgument,
     NoiseOption,
+    OptionGroup,
     OverwriteOption,
     PersonColumnOption,
     PolicyOption,
@@ -54,7 +54,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable in which GitHub names the file of a job summary."""
 
 
-class ExchangeOptions(Group, heading="Pipelines and other tools"):
+class ExchangeOptions(OptionGroup, heading="Pipelines and other tools"):
     """Findings for pipelines and other tools."""
 
     ci: Literal["github", "gitlab", "junit"] | None = option(
@@ -137,7 +137,7 @@ LEAVES: dict[str, Literal["leaf_counts", "error_rates", "labels_only"]] = {
 }
 
 
-class RecordOptions(Group, heading="Records"):
+class RecordOptions(OptionGroup, heading="Records"):
     """The records of a model."""
 
     data: DataOption = None
@@ -146,7 +146,7 @@ class RecordOptions(Group, heading="Records"):
     person: PersonColumnOption = None
 
 
-class MembershipOptions(Group, heading="Membership (needs --data, --holdout and --target)"):
+class MembershipOptions(OptionGroup, heading="Membership (needs --data, --holdout and --target)"):
     """How membership is attacked."""
 
     shadows: int = option(
@@ -163,7 +163,7 @@ class MembershipOptions(Group, heading="Membership (needs --data, --holdout and 
     )
 
 
-class DisclosureOptions(Group, heading="Disclosure of the attribute that a tree predicts (needs --data)"):
+class DisclosureOptions(OptionGroup, heading="Disclosure of the attribute that a tree predicts (needs --data)"):
     """What an attacker on the attribute that a tree predicts is assumed to know."""
 
     sensitive: str | None = option("COLUMN", "Attribute to look at more closely.")
@@ -217,7 +217,7 @@ class DisclosureOptions(Group, heading="Disclosure of the attribute that a tree 
 STATED = "What the publisher states of the training data (without --data)"
 
 
-class ClassOptions(Group, heading=STATED):
+class ClassOptions(OptionGroup, heading=STATED):
     """The class of models that is stated, by the names of :class:`StatedClass`."""
 
     depth: int | None = option(
@@ -251,7 +251,7 @@ class ClassOptions(Group, heading=STATED):
         return None
 
 
-class StatementOptions(Group, heading=STATED):
+class StatementOptions(OptionGroup, heading=STATED):
     """What the publisher states of the training data, by the names of :class:`Statements`; it is believed."""
 
     one_record_per_person: bool = flag("No person has several training records.")
@@ -275,14 +275,14 @@ class StatementOptions(Group, heading=STATED):
         return Statements(**given(self, "stated_class"), stated_class=self.stated_class.value)
 
 
-class StabilityOptions(Group, heading=STATED):
+class StabilityOptions(OptionGroup, heading=STATED):
     """Whether and how long the model is trained again on random draws."""
 
     stability: int | None = option("N", "Retrain on so many random draws, 25 to 400, for bounds by a learned code.")
     stability_seconds: float = option("SECONDS", "Most seconds of --stability.", 600.0, names=("--stability-time",))
 
 
-class ReportOptions(Group, heading="Output"):
+class ReportOptions(OptionGroup, heading="Output"):
     """Where findings go."""
 
     output: ReportOption = None
@@ -294,7 +294,7 @@ class ReportOptions(Group, heading="Output"):
     show_small_counts: bool = flag("Do not suppress small counts.")
 
 
-class SignOffOptions(Group, heading="Sign-off (Glassine fills in nothing itself)"):
+class SignOffOptions(OptionGroup, heading="Sign-off (Glassine fills in nothing itself)"):
     """What only a person can state of a release."""
 
     statements: Path | None = option("FILE", "The fields below in a TOML file; options replace them.")
@@ -316,7 +316,7 @@ class SignOffOptions(Group, heading="Sign-off (Glassine fills in nothing itself)
         return replace(filed, **{name: text for name, text in stated.items() if text is not None})
 
 
-class AuditOptions(Group):
+class AuditOptions(OptionGroup):
     """What is audited, beside which records, and how."""
 
     models: ModelsArgument

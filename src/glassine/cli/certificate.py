@@ -14,11 +14,11 @@ import typer
 from glassine.cli.options import (
     DataOption,
     DomainOption,
-    Group,
     JsonOption,
     LedgerOption,
     ModelArgument,
     ModelFileOptions,
+    OptionGroup,
     OverwriteOption,
     StepsOption,
     argument,
@@ -40,7 +40,7 @@ CertificateArgument = Annotated[Path, argument("CERTIFICATE", "The certificate, 
 TieKeyOption = Annotated[Path | None, option("FILE", "The holder's key of the tie; made if there is none.")]
 
 
-class CopyOfOptions(Group, heading="A copy of the released model"):
+class CopyOfOptions(OptionGroup, heading="A copy of the released model"):
     """What shows how a copy follows from the model that was released."""
 
     released: Path | None = option("FILE", "The model as it was released, JSON.")
@@ -48,7 +48,7 @@ class CopyOfOptions(Group, heading="A copy of the released model"):
     domain: DomainOption = None
 
 
-class TieOptions(Group, heading="The records (for their holder alone)"):
+class TieOptions(OptionGroup, heading="The records (for their holder alone)"):
     """What ties the model to its records."""
 
     tie: Path | None = option("FILE", "The tie, which glassine certificate tie wrote.")

@@ -13,7 +13,7 @@ import typer
 from glassine.cli.naming import in_options, listed, option_of, options_of
 from glassine.cli.options import (
     ColumnOptions,
-    Group,
+    OptionGroup,
     PersonColumnOption,
     PublicOptions,
     RecordsFileOptions,
@@ -74,7 +74,7 @@ OPTIONS = options_of(
 )
 
 
-class ModelOptions(Group, heading="The models"):
+class ModelOptions(OptionGroup, heading="The models"):
     """What is compared."""
 
     epsilon: str | None = option(
@@ -95,7 +95,7 @@ class ModelOptions(Group, heading="The models"):
     ask: Path | None = option("FILE", "Records outside the training data, for near-optimal trees to decide.")
 
 
-class MeasureOptions(Group, heading="The comparison"):
+class MeasureOptions(OptionGroup, heading="The comparison"):
     """How they are compared."""
 
     n_splits: int = option("N", "Random splits into training and test records.", 5, names=("--splits",))
@@ -111,7 +111,7 @@ class MeasureOptions(Group, heading="The comparison"):
     resume: ResumeOption = None
 
 
-class TrainingOptions(Group):
+class TrainingOptions(OptionGroup):
     """The records, and what is predicted."""
 
     data: TrainingArgument = None

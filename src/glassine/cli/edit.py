@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import nearest
-from glassine.cli.options import Group, JsonOption, OverwriteOption, argument, flag, number_of, option, output_option
+from glassine.cli.options import (
+    JsonOption,
+    OptionGroup,
+    OverwriteOption,
+    argument,
+    flag,
+    number_of,
+    option,
+    output_option,
+)
 from glassine.cli.writing import check_ending, check_outputs, one_line, print_value
 from glassine.errors import GlassineError, InvalidParameterError, UnsupportedModelError
 from glassine.files import write_text
@@ -20,7 +29,7 @@ Texts = list[str] | None
 EXAMPLE = "For example: --set 'age:40 to 50=0.2'."
 
 
-class ModelOptions(Group):
+class EditInputs(OptionGroup):
     """The model, and what is written."""
 
     model: Path = argument("MODEL", "The additive model, Glassine's JSON.")
@@ -31,14 +40,14 @@ class ModelOptions(Group):
     as_json: JsonOption = False
 
 
-class UndoOptions(Group, heading="Taking back"):
+class UndoOptions(OptionGroup, heading="Taking back"):
     """What is taken back first."""
 
     undo: int = option("N", "First take back so many edits.", 0)
     revert: bool = flag("First take back every edit.")
 
 
-class EditOptions(Group, heading="Edits"):
+class EditOptions(OptionGroup, heading="Edits"):
     """What is edited."""
 
     zero: Texts = option("TERM", "It adds nothing from now on; repeat it for more.")
@@ -58,7 +67,7 @@ class EditOptions(Group, heading="Edits"):
     reason: str = option("TEXT", "Reason for the edits, recorded in the log.", "")
 
 
-def edit_command(files: ModelOptions, back: UndoOptions, edits: EditOptions) -> None:
+def edit_command(files: EditInputs, back: UndoOptions, edits: EditOptions) -> None:
     """Edit an additive model: undo, then zero, set, flatten, smooth and put in order. No budget is spent.
 
     Exit status: 0 when it was done, 2 if not.

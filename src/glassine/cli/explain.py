@@ -17,9 +17,9 @@ from glassine.cli.options import (
     ClassesOption,
     DatasetOption,
     DomainOption,
-    Group,
     JsonOption,
     LedgerOption,
+    OptionGroup,
     OverwriteOption,
     PersonColumnOption,
     RecordsFileOptions,
@@ -60,7 +60,7 @@ WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 TITLE = "Privacy of a release of surrogate trees"
 
 
-class RecordOptions(Group):
+class ExplainRecords(OptionGroup):
     """What the groups are made of: records, or queries of a public domain."""
 
     data: Path | None = argument(
@@ -82,7 +82,7 @@ class RecordOptions(Group):
     written: RecordsFileOptions
 
 
-class GroupOptions(Group, heading="Groups and trees"):
+class GroupOptions(OptionGroup, heading="Groups and trees"):
     """How records are grouped, and what is released of a group."""
 
     k: int = option("N", "Fewest records, or people, of a group.", 100, names=("--k", "-k"))
@@ -105,7 +105,7 @@ class GroupOptions(Group, heading="Groups and trees"):
     n_closest: int = option("N", "Closest representatives that are tried.", 3)
 
 
-class PrivacyOptions(Group, heading="Privacy"):
+class PrivacyOptions(OptionGroup, heading="Privacy"):
     """What private trees spend."""
 
     epsilon: float | None = option("NUMBER", "Privacy budget of private trees, such as 0.1; needs public classes.")
@@ -114,7 +114,7 @@ class PrivacyOptions(Group, heading="Privacy"):
     seed: UnprotectedSeedOption = None
 
 
-class FileOptions(Group, heading="Files"):
+class ExplainFiles(OptionGroup, heading="Files"):
     """What is written."""
 
     output: Path = output_option("Write the release, JSON.", REQUIRED)
@@ -125,7 +125,7 @@ class FileOptions(Group, heading="Files"):
 
 
 def make_command(
-    records: RecordOptions, box: BlackBoxOptions, groups: GroupOptions, privacy: PrivacyOptions, files: FileOptions
+    records: ExplainRecords, box: BlackBoxOptions, groups: GroupOptions, privacy: PrivacyOptions, files: ExplainFiles
 ) -> None:
     """Make a release of the small trees of microaggregated groups, which explain a black box.
 
@@ -206,7 +206,7 @@ def _answer(text: str) -> NumericAnswer:
         return NumericAnswer(**dict(zip(("lo", "hi", "step", "tolerance"), numbers, strict=False)))
 
 
-def _report(explainer: SurrogateExplainer, truth: Any, files: FileOptions) -> str:
+def _report(explainer: SurrogateExplainer, truth: Any, files: ExplainFiles) -> str:
     """Audit the release as a whole, write what was found, and return the verdict; of private trees without records."""
     from glassine.auditing.api import audit, unmeasured
 
@@ -290,7 +290,7 @@ def _from_queries(
 
 
 def _from_records(
-    box: Any, domain: Domain | None, k: int, source: RecordOptions, takes: str, settings: dict[str, Any]
+    box: Any, domain: Domain | None, k: int, source: ExplainRecords, takes: str, settings: dict[str, Any]
 ) -> tuple[SurrogateExplainer, dict[str, Any] | None, Any]:
     from glassine.domain import Category
     from glassine.surrogates import SurrogateExplainer

@@ -11,10 +11,10 @@ from glassine.cli.naming import in_options
 from glassine.cli.options import (
     REQUIRED,
     DomainOption,
-    Group,
     JsonOption,
     ModelArgument,
     ModelFileOptions,
+    OptionGroup,
     OverwriteOption,
     flag,
     option,
@@ -40,7 +40,7 @@ def form_of(name: str) -> str:
     return name
 
 
-class SqlOptions(Group, heading="SQL"):
+class SqlOptions(OptionGroup, heading="SQL"):
     """The query that is written as SQL."""
 
     table: str | None = option("NAME", "SQL: write a query on this table.")
@@ -70,7 +70,7 @@ def _export_card(model: object, output: Path | None, *, as_json: bool) -> None:
         say(page if output is None else f"Written: {output}. It prints on one page.")
 
 
-class FileOptions(Group):
+class ExportFiles(OptionGroup):
     """Where the exported model goes."""
 
     to: str = option("FORM", "The form to write, such as sql; another word lists them all.", REQUIRED, parser=form_of)
@@ -83,7 +83,7 @@ def export_command(
     model: ModelArgument,
     sql: SqlOptions,
     reading: ModelFileOptions,
-    files: FileOptions,
+    files: ExportFiles,
     domain: DomainOption = None,
 ) -> None:
     """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. A pipeline carries no guarantee.

@@ -13,7 +13,7 @@ import typer
 from glassine.budget import MEMORY, Budget
 from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, FitOptions, Order, run
 from glassine.cli.naming import in_options, options_of
-from glassine.cli.options import Group, flag, option
+from glassine.cli.options import OptionGroup, flag, option
 from glassine.cli.progress import progress
 from glassine.cli.searching import depth_or_rule, grid_of
 from glassine.cli.summary import to_dict, to_text
@@ -41,7 +41,7 @@ def _records_or_share(text: str) -> int | float:
         raise typer.BadParameter(f"must be a number of records or a share of them, got {text!r}") from None
 
 
-class CutPointOptions(Group, heading="The model"):
+class CutPointOptions(OptionGroup, heading="The model"):
     """Where numbers are cut."""
 
     literals: Literal["auto", "thresholds", "quantiles", "coarse"] | None = option(
@@ -52,7 +52,7 @@ class CutPointOptions(Group, heading="The model"):
     quantile_share: float | None = option("SHARE", "Epsilon for quantiles; how many: --n-quantiles N.", shown="0.2")
 
 
-class SearchOptions(Group, heading="The model"):
+class SearchOptions(OptionGroup, heading="The model"):
     """How all models of a class are searched."""
 
     accuracy_share: float | None = option("SHARE", "Errors in the loss; 0 ranks best.", shown="0.3; not private, 1")
@@ -66,7 +66,7 @@ class SearchOptions(Group, heading="The model"):
     time_limit: float | None = option("SECONDS", "Most seconds; most memory: --memory-limit BYTES.", shown="600")
 
 
-class ListOptions(Group, heading="The model"):
+class ListOptions(OptionGroup, heading="The model"):
     """The size of a rule list."""
 
     max_rules: int | None = option("N", "Rule lists: maximum number of rules.", shown="5; not private, 3")
@@ -133,7 +133,7 @@ class AdditiveOptions(NumberOptions):
     memory_limit: MemoryOption = None
 
 
-class ScorecardOptions(Group, heading="The model"):
+class ScorecardOptions(OptionGroup, heading="The model"):
     """What a scorecard is."""
 
     max_items: int | None = option("N", "Most items.", shown="10")
@@ -190,7 +190,7 @@ def fit_scorecard_command(shared: FitOptions, card: ScorecardOptions) -> None:
     _fit(_order(SCORECARD, shared, card))
 
 
-def _order(model: str, shared: FitOptions, *groups: Group) -> Order:
+def _order(model: str, shared: FitOptions, *groups: OptionGroup) -> Order:
     """Return what is to be trained, from the options of a model."""
     options = {field.name: getattr(group, field.name) for group in groups for field in fields(group)}
     private, infer_range = not options.pop("not_private"), options.pop("infer_range", False)

@@ -22,9 +22,9 @@ from glassine.cli.options import (
     AuditOption,
     ColumnOptions,
     DatasetOption,
-    Group,
     JsonOption,
     LedgerOption,
+    OptionGroup,
     OverwriteOption,
     PersonColumnOption,
     PolicyOption,
@@ -79,7 +79,7 @@ ADDED = (ADDITIVE, SCORECARD)
 """Models without leaves or rules, so that no counts of them are shown."""
 
 
-class BudgetOptions(Group, heading="Privacy"):
+class BudgetOptions(OptionGroup, heading="Privacy"):
     """What a fit spends, and on whose behalf."""
 
     epsilon: float | None = option("NUMBER", "Privacy budget of the fit, such as 0.1.")
@@ -91,7 +91,7 @@ class BudgetOptions(Group, heading="Privacy"):
     seed: UnprotectedSeedOption = None
 
 
-class FileOptions(Group, heading="Files"):
+class FileOptions(OptionGroup, heading="Files"):
     """The files that a fit writes."""
 
     output: Path = output_option("Write the model, JSON.", REQUIRED)
@@ -121,7 +121,7 @@ class FileOptions(Group, heading="Files"):
             check_room(path)
 
 
-class FitOptions(Group):
+class FitOptions(OptionGroup):
     """What all fits have in common."""
 
     path: TrainingArgument = None

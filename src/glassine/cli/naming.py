@@ -185,7 +185,7 @@ def in_own_command(remedy: Remedy, typed: Sequence[str], parameters: Collection[
     >>> in_own_command(smaller, ["fit", "tree", "a.csv", "--epsilon", "9"], {"epsilon"}).text
     'Retrain: `glassine fit tree a.csv --epsilon 1 --overwrite`. The budgets of both fits add up.'
     """
-    from glassine.auditing.criterion import Named
+    from glassine.auditing.criterion import CheckerText
 
     again = remedy.retraining
     if again is None or not set(again.parameters) <= set(parameters):
@@ -204,8 +204,8 @@ def in_own_command(remedy: Remedy, typed: Sequence[str], parameters: Collection[
     text = remedy.text.replace(piece, step if options else f"{piece}: {step}{''.join(drafts)}")
     if "--not-private" not in typed:
         text += " The budgets of both fits add up."
-    public = remedy.text.public if isinstance(remedy.text, Named) else remedy.text
-    return replace(remedy, text=Named(text, public))
+    public = remedy.text.public if isinstance(remedy.text, CheckerText) else remedy.text
+    return replace(remedy, text=CheckerText(text, public))
 
 
 FLAGS = ("--infer-domain", "--infer-classes", "--not-private")
@@ -229,7 +229,7 @@ def in_commands(
 ) -> Findings:
     """Return findings whose advice names commands, options and the files of each role."""
     # Files of records, and how they are read, are named to the checker only.
-    from glassine.auditing.criterion import Named, Remedy
+    from glassine.auditing.criterion import CheckerText, Remedy
 
     copies = [file.clean_copy for file in findings.files if file.clean_copy is not None]
     files = {**(files or {}), **({"clean copy": f"clean{copies[0].extension}"} if copies else {})}
@@ -238,7 +238,7 @@ def in_commands(
     if records and findings.holder is None:
         named = _commands(findings.advice, {**(files or {}), **records})
         advice = tuple(
-            replace(one, text=Named(one.text, bare.text), step=Named(one.step, bare.step))
+            replace(one, text=CheckerText(one.text, bare.text), step=CheckerText(one.step, bare.step))
             for one, bare in zip(named, advice, strict=True)
         )
     if findings.requests and findings.verdict == "inconclusive" and findings.guarantee is None:

@@ -108,7 +108,7 @@ INFO = "option"
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class OptionGroup:
     """Options that travel together as one value: a frozen dataclass, and their heading in the help of a command."""
 
     heading: ClassVar[str] = "Options"
@@ -160,11 +160,11 @@ def _options(name: str, hint: object, default: object, heading: str | None) -> I
     yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _is_group(hint: object) -> TypeGuard[type[Group]]:
-    return isinstance(hint, type) and issubclass(hint, Group)
+def _is_group(hint: object) -> TypeGuard[type[OptionGroup]]:
+    return isinstance(hint, type) and issubclass(hint, OptionGroup)
 
 
-def _fields(group: type[Group]) -> Iterator[tuple[dataclasses.Field[Any], Any]]:
+def _fields(group: type[OptionGroup]) -> Iterator[tuple[dataclasses.Field[Any], Any]]:
     """Yield the fields of a group, each with its type and option."""
     hints = get_type_hints(group, include_extras=True)
     for field in dataclasses.fields(group):
@@ -356,7 +356,7 @@ NoiseOption: TypeAlias = Annotated[
 ]
 
 
-class ModelFileOptions(Group, heading="Reading the model"):
+class ModelFileOptions(OptionGroup, heading="Reading the model"):
     """How the file of a model is read."""
 
     tree: int | None = option("N", "Of a file with several trees: the one to read, from 0.", callback=at_least(0))
@@ -376,7 +376,7 @@ def _listed_texts(text: str) -> str:
     return text
 
 
-class LimitOptions(Group, heading="Limits"):
+class LimitOptions(OptionGroup, heading="Limits"):
     """What a command may cost."""
 
     cpu_limit: float = option(
@@ -390,7 +390,7 @@ class LimitOptions(Group, heading="Limits"):
         return Budget(seconds=self.cpu_limit, memory=MEMORY if self.memory_limit is None else self.memory_limit)
 
 
-class RecordsFileOptions(Group, heading="Reading the records"):
+class RecordsFileOptions(OptionGroup, heading="Reading the records"):
     """How files of records are written, where it does not follow from their header."""
 
     separator: str | None = option(
@@ -445,7 +445,7 @@ ExcludeOption: TypeAlias = Annotated[
 ]
 
 
-class ColumnOptions(Group, heading=RecordsFileOptions.heading):
+class ColumnOptions(OptionGroup, heading=RecordsFileOptions.heading):
     """Which columns of the records are attributes."""
 
     exclude: ExcludeOption = None
@@ -456,7 +456,7 @@ class ColumnOptions(Group, heading=RecordsFileOptions.heading):
         return tuple(self.exclude or ())
 
 
-class PublicOptions(Group, heading="Privacy"):
+class PublicOptions(OptionGroup, heading="Privacy"):
     """What is publicly known about the records, or owned up to be taken from them."""
 
     domain: DomainOption = None
@@ -465,7 +465,7 @@ class PublicOptions(Group, heading="Privacy"):
     infer_classes: bool = flag("Take the classes from the data. Voids the guarantee.")
 
 
-class BlackBoxOptions(Group, heading="The black box"):
+class BlackBoxOptions(OptionGroup, heading="The black box"):
     """What decides."""
 
     black_box: str | None = option(
@@ -498,13 +498,13 @@ def numeric(problem: str, remedy: str) -> Iterator[None]:
         raise InvalidParameterError(problem, remedy=remedy) from None
 
 
-def given(group: Group, *left_out: str) -> dict[str, Any]:
+def given(group: OptionGroup, *left_out: str) -> dict[str, Any]:
     """Return the options of a group that have a value, by the names of their fields, which are those of parameters."""
     names = [field.name for field in dataclasses.fields(group) if field.name not in left_out]
     return {name: value for name in names if (value := getattr(group, name)) is not None}
 
 
-def options_in(*groups: type[Group]) -> dict[str, str]:
+def options_in(*groups: type[OptionGroup]) -> dict[str, str]:
     """Return the options of groups, and of the groups in them, by the names of their fields."""
     out: dict[str, str] = {}
     for group in groups:

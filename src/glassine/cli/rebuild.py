@@ -14,9 +14,9 @@ from glassine.cli.naming import as_command, in_options
 from glassine.cli.options import (
     ConfidenceOption,
     DataOption,
-    Group,
     JsonOption,
     NoiseOption,
+    OptionGroup,
     OverwriteOption,
     PolicyOption,
     RecordsFileOptions,
@@ -172,7 +172,7 @@ def _groups(groups: tuple[SharedGroup, ...], what: str) -> list[str]:
 SCHEMA = "glassine.rows/1"
 
 
-class PublishedOptions(Group):
+class PublishedOptions(OptionGroup):
     """What an attacker has."""
 
     models: list[Path] = argument(
@@ -186,7 +186,7 @@ class PublishedOptions(Group):
     trust_pickle: TrustOption = False
 
 
-class CountOptions(Group, heading="Counts"):
+class CountOptions(OptionGroup, heading="Counts"):
     """How published counts are read."""
 
     count_from_data: bool = flag(
@@ -198,7 +198,7 @@ class CountOptions(Group, heading="Counts"):
     counts_only: bool = flag("Do not use the bootstrap seeds that a fitted forest keeps.")
 
 
-class TogetherOptions(Group, heading="Several models"):
+class TogetherOptions(OptionGroup, heading="Several models"):
     """How several models are put together."""
 
     smallest_group: int = option(
@@ -207,7 +207,7 @@ class TogetherOptions(Group, heading="Several models"):
     other_labels: bool = flag("The models predict different things: compare sizes, not classes.")
 
 
-class RowOptions(Group, heading="Rows"):
+class RowOptions(OptionGroup, heading="Rows"):
     """The rows to rebuild."""
 
     output: Path | None = output_option("Write the rebuilt rows, CSV.")

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from glassine.cli.naming import in_options, option_of, options_of
 from glassine.cli.options import (
     BlackBoxOptions,
-    Group,
     JsonOption,
+    OptionGroup,
     OverwriteOption,
     ReleaseArgument,
     argument,
@@ -101,7 +101,7 @@ KeyOption = Annotated[Path | None, option("FILE", "The publisher's public key, P
 PrivateKeyOption = Annotated[Path, option("FILE", "The private key, PEM.")]
 
 
-class ServiceOptions(Group, heading="The service"):
+class ServiceOptions(OptionGroup, heading="The service"):
     """How a release is served."""
 
     host: str = option("ADDRESS", "Address to listen on.", "127.0.0.1")
@@ -128,7 +128,7 @@ class ServiceOptions(Group, heading="The service"):
     title: str = option("TEXT", "Title of the page.", "Decisions, explained")
 
 
-class ConstraintOptions(Group, heading="Contrasts"):
+class ConstraintOptions(OptionGroup, heading="Contrasts"):
     """What the contrasts of an explanation may change."""
 
     fixed: str | None = option("A,B", "Attributes that cannot change, separated by commas.")

@@ -15,11 +15,11 @@ from glassine.cli.options import (
     AudienceOption,
     AuditOption,
     DataOption,
-    Group,
     JsonOption,
     LimitOptions,
     ModelArgument,
     ModelFileOptions,
+    OptionGroup,
     OverwriteOption,
     PersonColumnOption,
     PolicyOption,
@@ -46,7 +46,7 @@ from glassine.errors import GlassineError, InvalidParameterError
 from glassine.files import read_once
 
 
-class CopyOptions(Group, heading="The copy"):
+class CopyOptions(OptionGroup, heading="The copy"):
     """What is taken from the copy."""
 
     output: Path = output_option("Write the scrubbed model, JSON.", REQUIRED)
@@ -61,7 +61,7 @@ class CopyOptions(Group, heading="The copy"):
     steps: StepsOption = None
 
 
-class CopyReportOptions(Group, heading="The audit of the copy"):
+class CopyReportOptions(OptionGroup, heading="The audit of the copy"):
     """Where what is found of the copy goes."""
 
     data: DataOption = None

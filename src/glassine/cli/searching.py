@@ -15,7 +15,7 @@ from glassine.cli.naming import nearest, option_of
 from glassine.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from glassine.cli.options import Group
+    from glassine.cli.options import OptionGroup
 
 DEFAULT_GRIDS: dict[str, dict[str, list[Any]]] = {
     "tree": {"max_depth": [1, 2, 3, 4]},
@@ -61,7 +61,7 @@ def depth_of(text: str, learner: Any, public: Mapping[str, Any], options: Mappin
     return suggested_depth(int(text.removeprefix(AUTO)), epsilon, n_literals)
 
 
-def searchable(groups: Sequence[type[Group]]) -> dict[str, Any]:
+def searchable(groups: Sequence[type[OptionGroup]]) -> dict[str, Any]:
     """Return the parameters that may be searched, with the types of their values, from the options of a command."""
     out: dict[str, Any] = {}
     for group in groups:
@@ -76,7 +76,7 @@ def searchable(groups: Sequence[type[Group]]) -> dict[str, Any]:
 
 
 def grid_of(
-    texts: Sequence[str], model: str, groups: Sequence[type[Group]], options: Mapping[str, Any]
+    texts: Sequence[str], model: str, groups: Sequence[type[OptionGroup]], options: Mapping[str, Any]
 ) -> dict[str, list[Any]] | None:
     """Return the grid that ``--search NAME=A,B``, perhaps repeated, or ``--search default`` asks for."""
     if not texts:

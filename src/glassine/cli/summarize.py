@@ -12,9 +12,9 @@ from glassine.cli.naming import in_options, option_of, options_of
 from glassine.cli.options import (
     REQUIRED,
     DatasetOption,
-    Group,
     JsonOption,
     LedgerOption,
+    OptionGroup,
     OverwriteOption,
     PersonColumnOption,
     PublicOptions,
@@ -89,7 +89,7 @@ class SpendingOptions(NumberOptions, heading="Privacy"):
     seed: UnprotectedSeedOption = None
 
 
-class ReleasedOptions(Group):
+class ReleasedOptions(OptionGroup):
     """What is released, and where it goes."""
 
     output: Path = output_option("Write the summary, or the measurement, JSON.", REQUIRED)
@@ -365,7 +365,7 @@ def fit_from_summary(order: Order, path: Path) -> None:
     print_value(plain if files.as_json else "\n".join(lines), files.as_json)
 
 
-class ComparedOptions(Group):
+class ComparedOptions(OptionGroup):
     """Where a comparison goes."""
 
     output: ReportOption = None

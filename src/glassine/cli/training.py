@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import in_options, listed, nearest, options_of
-from glassine.cli.options import Group, TargetRangeOption, numeric, words_of
+from glassine.cli.options import OptionGroup, TargetRangeOption, numeric, words_of
 from glassine.cli.reading import check_person, check_target, identifiers, read_records, records_file, tell_repeats
 from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
@@ -24,7 +24,7 @@ LARGEST = 2**63
 """Whole numbers below it are classes of that type; what is longer stays text."""
 
 
-class NumberOptions(Group, heading="The model"):
+class NumberOptions(OptionGroup, heading="The model"):
     """What a target is that is a number."""
 
     target_range: TargetRangeOption = None
@@ -41,7 +41,7 @@ class TrainingFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Training:
+class FitInputs:
     """What a fit is given."""
 
     # The attributes of the domain, the target and the persons: polars.DataFrame, or a RecordsFile that is not opened.
@@ -217,7 +217,7 @@ def read_training(
     number: bool = False,
     ranged: bool = False,
     counts: bool = False,
-) -> Training:
+) -> FitInputs:
     """Return the records of a file, the columns that the domain does not declare left out."""
     # A target may be a number instead of a class, ranged if its range is public. The type of classes follows from what
     # is public: whole numbers if all given classes are such, else text. Where the command
@@ -252,7 +252,7 @@ def read_training(
     left_out = () if domain is None else tuple(name for name in frame.columns if name not in (*domain, target, person))
     if names is not None and table.source is not None and table.source.typed:
         names = _as_stored(names, class_names(classes or ""), nw.from_native(frame).schema[target])
-    return Training(frame=frame.drop(left_out), classes=names, left_out=left_out)
+    return FitInputs(frame=frame.drop(left_out), classes=names, left_out=left_out)
 
 
 def _unopened(
@@ -264,7 +264,7 @@ def _unopened(
     classes: str | None,
     *,
     number: bool,
-) -> Training:
+) -> FitInputs:
     """Return the file of a private fit, of which the header alone is read."""
     records, columns = records_file(file.path, file.written, domain, meant)
     present = columns.names or ()
@@ -277,7 +277,7 @@ def _unopened(
     kept = [name for name in present if name not in file.exclude]
     left_out = tuple(name for name in kept if name not in (*domain, target, file.person))
     offered = tuple(name for name in kept if name not in left_out)
-    return Training(frame=replace(records, columns=offered), classes=names, left_out=left_out)
+    return FitInputs(frame=replace(records, columns=offered), classes=names, left_out=left_out)
 
 
 def _check_excluded(file: TrainingFile, domain: Domain | None, columns: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import in_options
-from glassine.cli.options import Group, HoldoutOption, TrustOption, option
+from glassine.cli.options import HoldoutOption, OptionGroup, TrustOption, option
 from glassine.cli.progress import stages
 from glassine.cli.quality import BASELINES, sentences
 from glassine.cli.reading import check_person, identifiers, load_published, read_domain, read_records
@@ -32,7 +32,7 @@ SAID = {
 STATUS = {"contradicted": 1, "not contradicted": 0, "does not hold": 3, "no guarantee": 3, "unknown": 3}
 
 
-class TwinOptions(Group, heading="A private model and its twin without privacy"):
+class TwinOptions(OptionGroup, heading="A private model and its twin without privacy"):
     """A private model and its twin."""
 
     twin: Path | None = option("MODEL", "Private model that was trained on the records.")

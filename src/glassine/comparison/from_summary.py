@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from glassine.errors import InvalidParameterError, check_whole, parameter
-from glassine.learners.summaries.estimates import Estimate
+from glassine.learners.summaries.estimates import SummaryEstimate
 from glassine.learners.summaries.estimator import PrivateSummary
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 
@@ -29,7 +29,7 @@ class SummaryRow:
 
     model: str  # Its kind
     parameters: dict[str, int]  # The parameters of the method that gives it
-    estimate: Estimate | None  # What the summary makes of it, which flatters it; None where it cannot say
+    estimate: SummaryEstimate | None  # What the summary makes of it, which flatters it; None where it cannot say
     refusal: str = ""  # Why it cannot say; empty where it can
 
     def to_dict(self) -> dict[str, Any]:

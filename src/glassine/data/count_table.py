@@ -14,7 +14,7 @@ from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import Ints
-from glassine.records.columns import Columns, columns_of, values_of
+from glassine.records.columns import ConformedColumns, columns_of, values_of
 from glassine.records.containers import Opened, is_lazy
 from glassine.records.cuts import Cuts, coarse
 from glassine.records.engines import WEIGHT, LazyTable, binned, check_weights, valid
@@ -33,7 +33,7 @@ class CountTable(Opened):
     ----------
     domain : Domain
         The public domain.
-    columns : Columns
+    columns : ConformedColumns
         The distinct records as :func:`glassine.records.read_checked` returns them, m rows.
     multiplicities : ndarray of int64, shape (m,)
         Number of records that each row stands for, at least 1.
@@ -50,7 +50,7 @@ class CountTable(Opened):
     """
 
     domain: Domain
-    columns: Columns
+    columns: ConformedColumns
     multiplicities: Ints
 
     @classmethod
@@ -104,7 +104,7 @@ class CountTable(Opened):
         return cls._tabulated(domain, [(coarse(columns, cuts or {}), _counts(frame, weights, columns.n_records))])
 
     @classmethod
-    def _tabulated(cls, domain: Domain, parts: Sequence[tuple[Columns, Ints]]) -> CountTable:
+    def _tabulated(cls, domain: Domain, parts: Sequence[tuple[ConformedColumns, Ints]]) -> CountTable:
         """Return the sorted table of some conformed records with their counts."""
         import polars as pl
 
@@ -130,7 +130,7 @@ class CountTable(Opened):
         )
 
     @property
-    def container(self) -> Columns:
+    def container(self) -> ConformedColumns:
         """The distinct records."""
         return self.columns
 
@@ -170,7 +170,7 @@ class CountTable(Opened):
         tables = (self, *others)
         return CountTable._tabulated(self.domain, [(table.columns, table.multiplicities) for table in tables])
 
-    def split(self, target: str) -> tuple[Columns, npt.NDArray[np.signedinteger[Any]]]:
+    def split(self, target: str) -> tuple[ConformedColumns, npt.NDArray[np.signedinteger[Any]]]:
         """Return the other attributes of the rows, and the codes of the target.
 
         Rows stay those of :attr:`multiplicities`: two of them may differ in the target alone. A code of -1 says that
@@ -279,7 +279,7 @@ def bin_histograms(frame: object, domain: Domain, cuts: Cuts | None = None) -> d
     return out
 
 
-def counted(frame: object, attributes: Mapping[str, Attribute], cuts: Cuts) -> tuple[Columns, Ints]:
+def counted(frame: object, attributes: Mapping[str, Attribute], cuts: Cuts) -> tuple[ConformedColumns, Ints]:
     """Return the records of some attributes, distinct if the frame is lazy, and how often each occurs."""
     if is_lazy(frame):
         groups = LazyTable(frame=frame).group(attributes, cuts=cuts)

@@ -27,7 +27,7 @@ from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
 from glassine.privacy.exact import decimal, float_above
 from glassine.privacy.release import EXACT_DRAWS, Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
-from glassine.sealed.accounts import Account
+from glassine.sealed.accounts import FitAccount
 from glassine.sealed.gibbs import LEAST_RATE
 
 CLASSES_FROM_DATA = "classes taken from the data: the guarantee does not cover their names"
@@ -91,7 +91,7 @@ ONE_FIT = "one fit; each further fit on the same records spends again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class FitBudget:
     """Epsilon of one fit and its parts, exact fractions that add up."""
 
     total: Fraction  # Epsilon of the fit
@@ -112,7 +112,7 @@ class Budget:
         with_literals: bool,
         base_rate_share: object = 0.0,
         unit: PrivacyUnit = RECORD,
-    ) -> Budget:
+    ) -> FitBudget:
         """Split epsilon by shares; what is left goes to the choice of the model."""
         total = decimal(check_number(epsilon, "epsilon", low=0.0, high=LARGEST_EPSILON, low_open=True), "epsilon")
         if not total / unit.most_records > LEAST_PER_RECORD:
@@ -151,9 +151,9 @@ class Budget:
         return self.total - self.literals - self.base_rate - self.counts
 
     @property
-    def account(self) -> Account:
+    def account(self) -> FitAccount:
         """What the fit may spend."""
-        return Account(total=self.total, unit=self.unit)
+        return FitAccount(total=self.total, unit=self.unit)
 
     def per_record(self, epsilon: Fraction) -> Fraction:
         """Return what a part of epsilon leaves for each record that a neighbor may have more."""
@@ -200,7 +200,7 @@ def check_stated(epsilon: object) -> None:
         )
 
 
-def claim(budget: Budget, caveats: Sequence[str], spread: float = 1.0) -> Guarantee:
+def claim(budget: FitBudget, caveats: Sequence[str], spread: float = 1.0) -> Guarantee:
     """Return the guarantee that a published model states.
 
     Published counts have noise of scale m / epsilon. ``spread`` is the scale in units of that, where a count is a sum
@@ -235,7 +235,7 @@ def relation_of(unit: PrivacyUnit) -> str:
 
 
 def certify(
-    budget: Budget,
+    budget: FitBudget,
     events: Sequence[Event],
     model: DecisionTree | RuleList,
     *,
@@ -252,7 +252,7 @@ def certificate_of(
     events: Sequence[Event],
     model: DecisionTree | RuleList | AdditiveModel | str,
     *,
-    account: Account,
+    account: FitAccount,
     paid: Paid,
     public: Mapping[str, Any],
     assumptions: Sequence[str] = (),
@@ -285,7 +285,7 @@ def certificate_of(
     )
 
 
-def refuse_small_rate(budget: Budget, slack: float, units: int) -> None:
+def refuse_small_rate(budget: FitBudget, slack: float, units: int) -> None:
     """Raise if epsilon is too small to be drawn at, where one record can cost so many units."""
     rate = budget.per_record(budget.selection(slack)) / units
     if rate < LEAST_RATE:

@@ -33,11 +33,11 @@ from glassine.privacy.randomness import RandomState
 from glassine.privacy.unit import PrivacyUnit
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Indices
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.records.scalars import declared_numbers
 from glassine.sealed.door import PrivateLearner, keep
 from glassine.sealed.model_class import SECONDS_PER_STEP, ModelClass
-from glassine.sealed.persons import Persons, take_persons
+from glassine.sealed.persons import CountedPersons, take_persons
 from glassine.sealed.plan import Metadata, TargetColumn
 
 NO_CLASS_WEIGHT = (
@@ -137,7 +137,7 @@ class PublishedModel(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit
     certificate_: Certificate  # Guarantee, events and assumptions
     domain_: Domain  # The domain of the attributes, in which records are read
 
-    def _records(self, X: object) -> Columns:
+    def _records(self, X: object) -> ConformedColumns:
         check_is_fitted(self, "model_")
         return read_records(self, X, self.domain_, keep_undeclared=self.keeps_undeclared)
 
@@ -358,13 +358,13 @@ class PrivateParameters(Parameters, PrivateLearner):
         warn_of(known.caveats, known.domain)
 
     def _read_unsealed(self, X: object, y: object, persons: object, unit: PrivacyUnit) -> tuple[Any, Metadata]:
-        whose: Persons | None = None
+        whose: CountedPersons | None = None
         if unit.is_person:
             X, whose = take_persons(X, persons, unit, self.person_weights, y=y, domain=self.domain)
         return self._read_at_once(X, y, whose)
 
     @abstractmethod
-    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Any, Metadata]:
+    def _read_at_once(self, X: object, y: object, persons: CountedPersons | None) -> tuple[Any, Metadata]:
         """Read the records, and what is public of them from the records as well."""
 
 

@@ -46,12 +46,12 @@ from glassine.learners.reading import (
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.records.arrays import Ints
 from glassine.records.bits import BitSets
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.records.containers import is_lazy
 from glassine.records.engines import LazyTable
 from glassine.records.reading import read_checked, read_settled
 from glassine.sealed.door import OF_THE_INTAKE
-from glassine.sealed.persons import Persons
+from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata
 from glassine.sealed.store import HeldIntake
 
@@ -69,7 +69,7 @@ def read_training(
     *,
     domain: Domain | None,
     classes: Sequence[Scalar] | None,
-    times: Persons | npt.ArrayLike | None = None,
+    times: CountedPersons | npt.ArrayLike | None = None,
     private: bool,
     keep_undeclared: bool = False,
 ) -> Intake:
@@ -83,8 +83,8 @@ def read_training(
     if isinstance(X, HeldIntake):
         return X
     check_domain(domain)
-    persons = times if isinstance(times, Persons) else None
-    sample_weight = None if isinstance(times, Persons) else times
+    persons = times if isinstance(times, CountedPersons) else None
+    sample_weight = None if isinstance(times, CountedPersons) else times
     target = target_name(y)
     multiplicities = None
     if isinstance(X, CountTable):
@@ -127,7 +127,7 @@ def read_training(
         caveats.append(DOMAIN_FROM_DATA)
     if private:
         warn_of(caveats, whole)
-    if isinstance(records, Columns):
+    if isinstance(records, ConformedColumns):
         columns = records
     elif strict:
         columns = read_checked(records, whole, keep_undeclared=keep_undeclared, training=True)
@@ -144,7 +144,7 @@ def read_training(
     return intake if persons is None else _of_persons(intake, persons.take(rows))
 
 
-def _of_persons(intake: HeldIntake, persons: Persons) -> HeldIntake:
+def _of_persons(intake: HeldIntake, persons: CountedPersons) -> HeldIntake:
     """Count each record as often as its person's records allow."""
     times = persons.times(intake.columns, intake.labels)
     return replace(intake, persons=persons, multiplicities=times).take(times > 0)
@@ -234,9 +234,9 @@ def pack(intake: Intake, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
     return intake.pack(antecedents)
 
 
-def read_records(estimator: Any, X: object, domain: Domain, *, keep_undeclared: bool = False) -> Columns:
+def read_records(estimator: Any, X: object, domain: Domain, *, keep_undeclared: bool = False) -> ConformedColumns:
     """Read the argument of ``predict``, value by value, with ``keep_undeclared``, as in the fit."""
-    if isinstance(X, CountTable | Columns):
+    if isinstance(X, CountTable | ConformedColumns):
         return X.columns if isinstance(X, CountTable) else X
     _, records = named(estimator, X, reset=False, domain=domain)
     if _strict(domain, private=estimator.model_.guarantee is not None):

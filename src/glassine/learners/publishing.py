@@ -10,7 +10,7 @@ from scipy import sparse
 from glassine.models import DecisionTree, Evidence, RuleList, cell_probabilities
 from glassine.models.records import read_records
 from glassine.records.arrays import Array, Ints
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 
 # Class counts of leaves or rules as one noisy histogram, and the probabilities that follow from it.
 
@@ -40,7 +40,7 @@ def probabilities(model: DecisionTree | RuleList) -> Array:
     return np.array(rows)
 
 
-def decision_path(model: DecisionTree | RuleList, records: Columns) -> sparse.csr_matrix:
+def decision_path(model: DecisionTree | RuleList, records: ConformedColumns) -> sparse.csr_matrix:
     """Return which nodes or rules test each record, shape (n, nodes or rules)."""
     if isinstance(model, RuleList):
         tested = np.arange(len(model.rules))[None, :] <= model.apply(records)[:, None]

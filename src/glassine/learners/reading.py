@@ -20,7 +20,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError, parameter, 
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import AnyArray, Array, Bools, Ints
 from glassine.records.bits import BitSets, truths
-from glassine.records.columns import Columns, is_column
+from glassine.records.columns import ConformedColumns, is_column
 from glassine.records.containers import are_rows, as_columns, rows_as_objects
 from glassine.records.cuts import Cuts, cell_ends, cuts_of
 from glassine.records.engines import Groups, LazyTable
@@ -42,7 +42,7 @@ def check_target(estimator: object, y: object) -> None:
         )
 
 
-def open_table(table: CountTable, y: object) -> tuple[Columns, AnyArray, Ints, Domain]:
+def open_table(table: CountTable, y: object) -> tuple[ConformedColumns, AnyArray, Ints, Domain]:
     """Return the distinct records of a table, their targets, how many records each stands for, and the domain."""
     if not isinstance(y, str):
         raise InvalidDataError(
@@ -72,7 +72,7 @@ def named(
     estimator: BaseEstimator, X: Any, *, reset: bool, domain: Domain | None = None, target: object = None
 ) -> tuple[tuple[str, ...], Any]:
     """Return the names of the columns, and the records as a table, as arrays by name, or as they were if conforming."""
-    if isinstance(X, Columns):
+    if isinstance(X, ConformedColumns):
         if reset:
             name_features(estimator, X.names)
         return X.names, X
@@ -205,7 +205,7 @@ def _array_names(estimator: object, width: int) -> tuple[str, ...]:
 
 def first_column(records: object) -> Any:
     """Return something as long as the records."""
-    if isinstance(records, Columns):
+    if isinstance(records, ConformedColumns):
         return records.array(records.names[0])
     if isinstance(records, dict):
         return next(iter(records.values()))
@@ -279,7 +279,7 @@ def take_rows(records: object, rows: Bools) -> Any:
     """Return some of the rows of records that :func:`named` returned."""
     if rows.all():
         return records
-    if isinstance(records, Columns | RecordTable):
+    if isinstance(records, ConformedColumns | RecordTable):
         return records.take(rows)
     if isinstance(records, dict):
         return {name: column[rows] for name, column in records.items()}
@@ -317,7 +317,7 @@ class EngineIntake:
         return {}
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> ConformedColumns:
         """The distinct records, in no order."""
         return self._records().columns
 
@@ -358,7 +358,7 @@ class EngineIntake:
 
     def grouped_in_parts(
         self, names: Sequence[str], cuts: Cuts, queries: int = 1
-    ) -> Iterator[tuple[Columns, Ints, Ints]]:
+    ) -> Iterator[tuple[ConformedColumns, Ints, Ints]]:
         """Yield distinct records, the index of each one's class, and how many there are of each, a part at a time."""
         attributes = {name: self.domain[name] for name in names}
         counted = 0

@@ -29,10 +29,10 @@ from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import EXACT_DRAWS, Paid, Price
 from glassine.privacy.selection import RunCount
 from glassine.records.arrays import AnyArray, Array
-from glassine.sealed.accounts import Account
+from glassine.sealed.accounts import FitAccount
 from glassine.sealed.door import PrivateLearner, keep
 from glassine.sealed.oracle import Oracle, asking
-from glassine.sealed.persons import Persons
+from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata, Plan
 from glassine.sealed.selection import BestOfRuns
 
@@ -65,9 +65,9 @@ class _Plan:
     run: tuple[float, float]  # Epsilon and delta of each run
 
     @property
-    def account(self) -> Account:
+    def account(self) -> FitAccount:
         """What the search may spend."""
-        return Account(total=self.epsilon, delta=self.delta, unit=self.known.unit)
+        return FitAccount(total=self.epsilon, delta=self.delta, unit=self.known.unit)
 
     @property
     def question(self) -> BestOfRuns:
@@ -255,7 +255,7 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
         own = getattr(self.estimator, "accounting", None)
         return any(setting.get("accounting", own) == "published" for setting in self._settings())
 
-    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Any, Metadata]:
+    def _read_at_once(self, X: object, y: object, persons: CountedPersons | None) -> tuple[Any, Metadata]:
         probe = clone(self.estimator)
         intake = read_training(
             probe,

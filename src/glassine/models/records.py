@@ -19,7 +19,7 @@ from glassine.domain.literals import Between, attributes_of
 from glassine.errors import InvalidDataError
 from glassine.records.arrays import Bools, Indices
 from glassine.records.cells import Flag
-from glassine.records.columns import Columns, holds_of_numbers, values_of
+from glassine.records.columns import ConformedColumns, holds_of_numbers, values_of
 from glassine.records.containers import batches, check_width, schema
 from glassine.records.flags import settled, wide
 from glassine.records.reading import read
@@ -45,7 +45,7 @@ def read_records(data: object, attributes: Sequence[str], literals: Iterable[Lit
 
     Parameters
     ----------
-    data : data frame, mapping of str to ndarray of shape (n,), Table, Columns, Records, or ndarray of shape (n, d)
+    data : data frame, mapping of str to ndarray of shape (n,), RecordTable, Records, or ndarray of shape (n, d)
         The records: a frame of any library that narwhals reads, a lazy one collected; an array has all attributes of
         the model in order.
     attributes : sequence of str
@@ -63,7 +63,7 @@ def read_records(data: object, attributes: Sequence[str], literals: Iterable[Lit
         return data
     asked = tuple(literals)
     tested = attributes_of(asked)
-    if isinstance(data, Columns):
+    if isinstance(data, ConformedColumns):
         _check_present(tested, data.names)
         truths = {literal: data.holds(literal) for literal in asked}
         return Records(n_records=data.n_records, holds=lambda literal, rows: truths[literal][rows])
@@ -106,7 +106,7 @@ def of_literals(data: object, literals: Sequence[Literal]) -> Records:
     return of_columns(columns, lenient=False)
 
 
-def of_columns(columns: Columns, *, lenient: bool) -> Records:
+def of_columns(columns: ConformedColumns, *, lenient: bool) -> Records:
     """Return settled columns, which keep what is not declared, as literals ask for them.
 
     Of a lenient reading no record is refused: one that satisfies no branch of a split takes the last.

@@ -17,7 +17,7 @@ from glassine.models.guarantee import Guarantee
 from glassine.models.records import n_records, named
 from glassine.models.terms import LARGEST_SCORE, finite_array
 from glassine.records.arrays import AnyArray, Array
-from glassine.records.columns import Columns, values_of
+from glassine.records.columns import ConformedColumns, values_of
 from glassine.records.reading import read_checked
 
 LINKS = ("identity", "log", "logit", "probit", "cloglog", "softmax", "cox")
@@ -371,7 +371,7 @@ class RegressionModel:
         """
         if not self.tested:
             return np.zeros((n_records(data), 0))
-        columns = data if isinstance(data, Columns) else None
+        columns = data if isinstance(data, ConformedColumns) else None
         if columns is None:
             columns = read_checked(named(data, self.attributes), self.recipe, keep_undeclared=True)
         out = np.ones((columns.n_records, len(self.effects)))
@@ -490,7 +490,7 @@ def _numbers(values: object, what: str) -> tuple[float, ...]:
     return tuple(array.tolist())
 
 
-def _column(factor: Factor, columns: Columns) -> Array:
+def _column(factor: Factor, columns: ConformedColumns) -> Array:
     """Return a factor of records, shape (n,)."""
     if isinstance(factor, Power):
         numbers = columns.numbers[factor.attribute]

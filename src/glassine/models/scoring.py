@@ -19,19 +19,19 @@ from glassine.models.shapes import COLD, LINE
 from glassine.models.svg import element, plain, short
 from glassine.models.terms import Term
 from glassine.records.arrays import AnyArray, Array, Indices
-from glassine.records.columns import Columns, values_of
+from glassine.records.columns import ConformedColumns, values_of
 from glassine.records.flags import settled
 from glassine.records.reading import read, read_checked
 
 
-def read_records(model: ScoringModel, data: object, *, lenient: bool = False) -> Columns | None:
+def read_records(model: ScoringModel, data: object, *, lenient: bool = False) -> ConformedColumns | None:
     """Return the attributes that a model reads as columns; None where it reads none."""
     # data: the records: as for the door; an array has all of the model's attributes in order. Missing and NaN are
     # missing, infinite numbers are very large ones, an undeclared category is in the last bin. Columns are taken as
     # they are. A lenient reading takes what is no number as missing.
     # Raises InvalidDataError if a column is absent; if not lenient, also if its type cannot hold values of its
     # attribute, or a value is no number.
-    if isinstance(data, Columns):
+    if isinstance(data, ConformedColumns):
         return data
     if not model.tested:
         return None
@@ -53,7 +53,7 @@ def _attribute(model: ScoringModel, name: str) -> Attribute:
     return Category(tuple(values), missing=True) if values else Real(-LARGEST, LARGEST, missing=True)
 
 
-def _bins_of(bins: Bins, columns: Columns) -> Indices:
+def _bins_of(bins: Bins, columns: ConformedColumns) -> Indices:
     if isinstance(bins, NumericBins):
         return bins.index(columns.numbers[bins.attribute])
     declared = columns.attributes[bins.attribute]
@@ -70,7 +70,7 @@ def _indices(model: ScoringModel, data: object, *, lenient: bool = False) -> tup
     return columns.n_records, _walk(model, columns)
 
 
-def _walk(model: ScoringModel, columns: Columns) -> Iterator[Indices]:
+def _walk(model: ScoringModel, columns: ConformedColumns) -> Iterator[Indices]:
     pairs = Counter(bins for term in model.terms for bins in term.bins)
     indices: dict[Bins, Indices] = {}
     for term in model.terms:

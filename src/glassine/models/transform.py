@@ -21,7 +21,7 @@ Kept: TypeAlias = tuple[Literal, int, "State"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class AttributeParts:
     """An attribute in parts that no literal divides, one value for each; the last part is a missing value."""
 
     values: AnyArray
@@ -38,12 +38,12 @@ State: TypeAlias = Mapping[str, tuple[Bools, Bools]]
 """The possible values of each number: in the model before and after the move."""
 
 
-def _parts(attribute: Attribute, literals: Iterable[Literal]) -> Parts:
+def _parts(attribute: Attribute, literals: Iterable[Literal]) -> AttributeParts:
     """Return the parts of an attribute that literals on it distinguish."""
     if isinstance(attribute, Category | Binary):
         codes = (0, 1) if isinstance(attribute, Binary) else attribute.values
         values = np.array([*codes, None], dtype=object)
-        return Parts(values, np.array([*(True for _ in codes), attribute.missing]))
+        return AttributeParts(values, np.array([*(True for _ in codes), attribute.missing]))
     cuts = {-math.inf, math.inf}
     for literal in literals:
         if isinstance(literal, Between):
@@ -54,10 +54,10 @@ def _parts(attribute: Attribute, literals: Iterable[Literal]) -> Parts:
     bounds = list(pairwise(sorted(cuts)))
     inner = [hi if hi < math.inf else math.nextafter(lo, math.inf) if lo > -math.inf else 0.0 for lo, hi in bounds]
     possible = [attribute.measure(lo, hi) > 0 for lo, hi in bounds]
-    return Parts(np.array([*inner, math.nan]), np.array([*possible, attribute.missing]))
+    return AttributeParts(np.array([*inner, math.nan]), np.array([*possible, attribute.missing]))
 
 
-def _space(moves: Moves, domain: Domain, *, numbers_only: bool) -> dict[str, Parts]:
+def _space(moves: Moves, domain: Domain, *, numbers_only: bool) -> dict[str, AttributeParts]:
     """Return the parts of the attributes that are tested."""
     tested: dict[str, list[Literal]] = {}
     for old, new in moves.items():
@@ -109,7 +109,9 @@ def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree
     return replace(tree, nodes=renumbered(nodes, root), approximate=tree.approximate or moved_any)
 
 
-def _taken(tree: DecisionTree, index: int, moves: Moves, space: Mapping[str, Parts], state: State) -> list[Kept]:
+def _taken(
+    tree: DecisionTree, index: int, moves: Moves, space: Mapping[str, AttributeParts], state: State
+) -> list[Kept]:
     """Return the branches of a node that stay, each with its moved literal and what is possible behind it."""
     kept: list[Kept] = []
     rest = dict(state)
@@ -189,7 +191,7 @@ def moved_rules(rules: RuleList, moves: Moves, domain: Domain) -> RuleList:
 
 
 def _inside(
-    antecedent: Iterable[Literal], literals: Iterable[Literal | None], space: Mapping[str, Parts]
+    antecedent: Iterable[Literal], literals: Iterable[Literal | None], space: Mapping[str, AttributeParts]
 ) -> dict[str, Bools]:
     """Return what a conjunction leaves possible of each attribute that it tests."""
     inside: dict[str, Bools] = {}
@@ -200,7 +202,7 @@ def _inside(
 
 
 def _rest(
-    name: str, inside: Mapping[str, Bools], earlier: Iterable[Mapping[str, Bools]], space: Mapping[str, Parts]
+    name: str, inside: Mapping[str, Bools], earlier: Iterable[Mapping[str, Bools]], space: Mapping[str, AttributeParts]
 ) -> Bools:
     """Return what is possible of an attribute under a rule and under no earlier one."""
 

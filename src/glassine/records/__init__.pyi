@@ -1,6 +1,6 @@
 from glassine.records.cells import Flag as Flag
 from glassine.records.cells import Reader as Reader
-from glassine.records.columns import Columns as Columns
+from glassine.records.columns import ConformedColumns as ConformedColumns
 from glassine.records.containers import batches as batches
 from glassine.records.containers import schema as schema
 from glassine.records.flags import Flags as Flags

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from glassine.domain import Literal
 from glassine.records.arrays import Bools, Indices, Ints
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 
 WORD = 64
 
@@ -124,7 +124,7 @@ def _pack_row(column: Bools, order: Ints, padding: Indices, width: int) -> npt.N
     return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
 
-def truths(columns: Columns, antecedents: Sequence[Sequence[Literal]]) -> Iterator[Bools]:
+def truths(columns: ConformedColumns, antecedents: Sequence[Sequence[Literal]]) -> Iterator[Bools]:
     """Return where records satisfy each of some conjunctions, one at a time."""
     for antecedent in antecedents:
         truth = columns.holds(antecedent[0])

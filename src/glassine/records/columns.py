@@ -23,7 +23,7 @@ GAP = -3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class Columns:
+class ConformedColumns:
     """Records that conform to a domain, column by column.
 
     Attributes
@@ -83,12 +83,12 @@ class Columns:
         array = self.array(name)
         return array if name in self.numbers else decoder(self.attributes[name])[np.maximum(array, -1)]
 
-    def restrict(self, names: Iterable[str]) -> Columns:
+    def restrict(self, names: Iterable[str]) -> ConformedColumns:
         """Return some of the columns, in the given order."""
         arrays = {name: self.array(name) for name in names}
         return columns_of({name: self.attributes[name] for name in arrays}, arrays)
 
-    def take(self, rows: AnyArray) -> Columns:
+    def take(self, rows: AnyArray) -> ConformedColumns:
         """Return some of the records, by index or as a Boolean selection."""
         return columns_of(self.attributes, {name: self.array(name)[rows] for name in self.attributes})
 
@@ -149,7 +149,7 @@ def decoder(attribute: Attribute) -> AnyArray:
     return np.array([*values_of(attribute), None], dtype=object)
 
 
-def checked_columns(attributes: Mapping[str, Attribute], arrays: Mapping[str, AnyArray]) -> Columns:
+def checked_columns(attributes: Mapping[str, Attribute], arrays: Mapping[str, AnyArray]) -> ConformedColumns:
     """Return collected columns, or refuse those with a gap that their attribute does not allow."""
     out: dict[str, AnyArray] = {}
     for name, attribute in attributes.items():
@@ -168,10 +168,10 @@ def checked_columns(attributes: Mapping[str, Attribute], arrays: Mapping[str, An
     return columns_of(attributes, out)
 
 
-def columns_of(attributes: Mapping[str, Attribute], arrays: Mapping[str, AnyArray]) -> Columns:
+def columns_of(attributes: Mapping[str, Attribute], arrays: Mapping[str, AnyArray]) -> ConformedColumns:
     """Return arrays that conform already as columns."""
     numeric = {name for name, attribute in attributes.items() if isinstance(attribute, Integer | Real)}
-    return Columns(
+    return ConformedColumns(
         attributes=dict(attributes),
         numbers={name: arrays[name] for name in attributes if name in numeric},
         codes={name: arrays[name] for name in attributes if name not in numeric},

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray
 from glassine.records.cells import SHORT, Coded, FlagArray, Plain
-from glassine.records.columns import Columns, is_column
+from glassine.records.columns import ConformedColumns, is_column
 from glassine.records.files import batches_of_file, columns_of_file
 from glassine.records.headers import RecordsFile
 from glassine.records.scalars import FOREIGN
@@ -83,7 +83,7 @@ def schema(container: object) -> Schema:
     if isinstance(container, RecordsFile):
         names, kinds = columns_of_file(container)
         return Schema(names=names, kinds=kinds)
-    if isinstance(container, Columns):
+    if isinstance(container, ConformedColumns):
         return Schema(names=container.names)
     if isinstance(container, Mapping):
         return Schema(names=tuple(container))
@@ -108,7 +108,7 @@ def batches(container: object, names: Sequence[str]) -> Iterator[dict[str, Plain
 
     Parameters
     ----------
-    container : data frame, mapping of str to array, ndarray, list, RecordsFile, Columns, or Opened
+    container : data frame, mapping of str to array, ndarray, list, RecordsFile, ConformedColumns, or Opened
         The records: a frame of any library that narwhals reads, arrays of shape (n,) by name, one array of shape (n, d)
         or a list of rows with exactly these columns in order, a structured array, a list of mappings, or a file, each
         line of which is read alone.
@@ -125,7 +125,7 @@ def batches(container: object, names: Sequence[str]) -> Iterator[dict[str, Plain
         yield from batches_of_file(
             container, [name for name in names if is_column(name, schema(container).names or ())]
         )
-    elif isinstance(container, Columns):
+    elif isinstance(container, ConformedColumns):
         yield {name: container.values(name) for name in names}
     elif isinstance(container, Mapping):
         yield _of_one_length({name: plain_column(container[name]) for name in names if is_column(name, container)})

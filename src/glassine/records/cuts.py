@@ -11,7 +11,7 @@ import numpy as np
 from glassine.domain import Between, Domain, Integer, Literal, Real
 from glassine.domain.attributes import LARGEST
 from glassine.records.arrays import Array
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 
 Cuts: TypeAlias = Mapping[str, Sequence[float]]
 """Cut points by attribute; a cut t parts ``x <= t`` from ``x > t``."""
@@ -55,7 +55,7 @@ def cell_ends(attribute: Integer | Real, cuts: Sequence[float]) -> Array:
     return np.array([*inside, hi], dtype=np.float64) + 0.0
 
 
-def coarse(columns: Columns, cuts: Cuts) -> Columns:
+def coarse(columns: ConformedColumns, cuts: Cuts) -> ConformedColumns:
     """Return records in which a number that has cuts is the largest one of its cell; missing ones stay missing."""
     numbers = dict(columns.numbers)
     for name, attribute in columns.attributes.items():
@@ -63,4 +63,4 @@ def coarse(columns: Columns, cuts: Cuts) -> Columns:
             ends = np.append(cell_ends(attribute, cuts[name]), np.nan)
             # NaN is sorted last, beyond the upper bound.
             numbers[name] = ends[np.searchsorted(ends[:-1], numbers[name], side="left")]
-    return Columns(attributes=columns.attributes, numbers=numbers, codes=columns.codes)
+    return ConformedColumns(attributes=columns.attributes, numbers=numbers, codes=columns.codes)

@@ -22,7 +22,7 @@ from glassine.domain.attributes import Attribute, Integer, Real
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, Array, Bools, Ints
 from glassine.records.cells import Coded, Flag, Plain, Reader
-from glassine.records.columns import Columns, columns_of
+from glassine.records.columns import ConformedColumns, columns_of
 from glassine.records.containers import batches, lazy_frame, plain_column, schema
 from glassine.records.cuts import Cuts
 from glassine.records.flags import Flags, check_types, outside, reasons, refuse, settled, wide
@@ -355,7 +355,7 @@ def _failure(error: Exception) -> InvalidDataError:
 class Groups:
     """Distinct coded records, in no order."""
 
-    columns: Columns  # The records, m rows; without any column where no attribute distinguished them
+    columns: ConformedColumns  # The records, m rows; without any column where no attribute distinguished them
     counts: Ints  # Number of records of each; a weight may be 0; shape (m,)
     kept: AnyArray  # The column that was kept unchanged, if one was; shape (m,) or (0,)
 

@@ -14,7 +14,7 @@ from glassine.domain.domain import Domain
 from glassine.errors import InvalidDataError, first_of, parameter
 from glassine.records.arrays import AnyArray, Bools, Ints
 from glassine.records.cells import Flag, FlagArray, Plain, kinds_of, texts_of
-from glassine.records.columns import UNDECLARED, Columns, columns_of, values_of
+from glassine.records.columns import UNDECLARED, ConformedColumns, columns_of, values_of
 from glassine.records.containers import Schema
 from glassine.records.scalars import declared_numbers
 
@@ -212,7 +212,7 @@ def _written(number: object) -> str:
     return f"{number:,}" if isinstance(number, int) else str(number)
 
 
-def settled(columns: Columns, flags: Flags, *, keep_undeclared: bool = False) -> Columns:
+def settled(columns: ConformedColumns, flags: Flags, *, keep_undeclared: bool = False) -> ConformedColumns:
     """Return columns in which nothing is refused: what no attribute has is brought into it.
 
     A number that is missing or cannot be read is the lower bound where its attribute allows no gap, else missing. A
@@ -239,7 +239,7 @@ def settled(columns: Columns, flags: Flags, *, keep_undeclared: bool = False) ->
     return columns_of(columns.attributes, arrays)
 
 
-def refuse(columns: Columns, flags: Flags) -> None:
+def refuse(columns: ConformedColumns, flags: Flags) -> None:
     """Raise InvalidDataError if a value is none of its attribute: an ordinary fit must not guess what was meant.
 
     A number refuses what cannot be read as one. Every attribute refuses gaps and infinite numbers, unless it allows
@@ -262,7 +262,7 @@ def refuse(columns: Columns, flags: Flags) -> None:
             )
 
 
-def refuse_foreign(columns: Columns, flags: Flags) -> None:
+def refuse_foreign(columns: ConformedColumns, flags: Flags) -> None:
     """Raise InvalidDataError if no record has a declared value of a category: the column is another one."""
     for name, attribute in columns.attributes.items():
         own = flags.arrays[name]

@@ -14,7 +14,7 @@ import polars as pl
 from glassine.domain.attributes import Attribute, Category, Integer, Real
 from glassine.records.arrays import AnyArray, Array, Ints
 from glassine.records.cells import Reader
-from glassine.records.columns import Columns, columns_of
+from glassine.records.columns import ConformedColumns, columns_of
 from glassine.records.cuts import Cuts, cell_ends
 
 LARGEST_KEY = 2**62
@@ -73,7 +73,7 @@ class Keys:
         """The columns by which records are grouped."""
         return [f"w{i}" for i in range(len(self.words))] + [f"x{i}" for i in range(len(self.loose))]
 
-    def pack(self, columns: Columns) -> dict[str, AnyArray]:
+    def pack(self, columns: ConformedColumns) -> dict[str, AnyArray]:
         """Return the keys of records, shape (n,) each."""
         out: dict[str, AnyArray] = {}
         for i, word in enumerate(self.words):
@@ -85,7 +85,7 @@ class Keys:
             out[f"w{i}"] = key
         return out | {f"x{i}": columns.numbers[name] for i, name in enumerate(self.loose)}
 
-    def _codes(self, columns: Columns, name: str) -> Ints:
+    def _codes(self, columns: ConformedColumns, name: str) -> Ints:
         if name not in self.ends:
             return columns.codes[name].astype(np.int64)
         numbers = columns.numbers[name]
@@ -93,7 +93,7 @@ class Keys:
         cells[np.isnan(numbers)] = -1
         return cells
 
-    def unpack(self, grouped: pl.DataFrame) -> Columns:
+    def unpack(self, grouped: pl.DataFrame) -> ConformedColumns:
         """Return the columns that keys stand for."""
         arrays: dict[str, AnyArray] = {name: grouped[f"x{i}"].to_numpy() for i, name in enumerate(self.loose)}
         for i, word in enumerate(self.words):

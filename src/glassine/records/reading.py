@@ -13,7 +13,7 @@ from glassine.domain.domain import Domain
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, read_only
 from glassine.records.cells import Flag, FlagArray, Plain, Reader
-from glassine.records.columns import Columns, columns_of, is_column
+from glassine.records.columns import ConformedColumns, columns_of, is_column
 from glassine.records.containers import Opened, batches, schema
 from glassine.records.flags import Flags, check_types, frequent, outside, refuse, refuse_foreign, settled, wide
 
@@ -21,7 +21,7 @@ Recipe: TypeAlias = Mapping[str, Attribute] | Domain
 """The public attribute of each column that is read, in order."""
 
 
-def read(container: object, recipe: Recipe, names: Iterable[str] | None = None) -> tuple[Columns, Flags]:
+def read(container: object, recipe: Recipe, names: Iterable[str] | None = None) -> tuple[ConformedColumns, Flags]:
     """Return the columns of a container as their attributes read them, and what was odd about each cell.
 
     No record is refused: ``glassine.records.flags`` says what a purpose makes of what is odd. Ties between
@@ -34,7 +34,7 @@ def read(container: object, recipe: Recipe, names: Iterable[str] | None = None) 
 
     Parameters
     ----------
-    container : data frame, mapping of str to array, ndarray, list, Columns, or Opened
+    container : data frame, mapping of str to array, ndarray, list, ConformedColumns, or Opened
         The records, as for ``glassine.records.containers.batches``; there may be none.
     recipe : Domain, or mapping of str to Attribute
         The public attributes.
@@ -88,7 +88,7 @@ def read(container: object, recipe: Recipe, names: Iterable[str] | None = None) 
     )
 
 
-def read_beside(container: object, recipe: Recipe, beside: str) -> tuple[Columns, Flags, list[Any]]:
+def read_beside(container: object, recipe: Recipe, beside: str) -> tuple[ConformedColumns, Flags, list[Any]]:
     """Return what :func:`read` returns, and one more column in its batches, from one pass over the records.
 
     A second pass over a lazy frame can give the records in another order, and over a file other records.
@@ -159,7 +159,7 @@ def read_checked(
     *,
     keep_undeclared: bool = False,
     training: bool = False,
-) -> Columns:
+) -> ConformedColumns:
     """Return columns of which every value is one of its attribute, as ordinary fits and predictions take them.
 
     Parameters
@@ -188,7 +188,7 @@ def read_checked(
 
 def read_settled(
     container: object, recipe: Recipe, names: Iterable[str] | None = None, *, keep_undeclared: bool = False
-) -> Columns:
+) -> ConformedColumns:
     """Return columns as a private fit takes them: no value is refused (``settled``).
 
     Raises

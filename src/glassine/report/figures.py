@@ -50,7 +50,7 @@ class UnknownFigureError(LookupError):
     """A field that a template names has no value."""
 
 
-class Reading(Formatter):
+class FigureReading(Formatter):
     """A finding as templates read it: its fields, words that are added to them, and what is counted."""
 
     def __init__(self, finding: object, findings: Findings | None = None, **words: object) -> None:
@@ -72,7 +72,7 @@ class Reading(Formatter):
         name, *inner = field_name.split(".")
         value = self.get_value(name, args, kwargs)
         for key in inner:
-            value = None if value is None else Reading(value).get_value(key, args, kwargs)
+            value = None if value is None else FigureReading(value).get_value(key, args, kwargs)
         return value, name
 
     def format_field(self, value: Any, format_spec: str) -> str:
@@ -98,7 +98,7 @@ class Reading(Formatter):
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class FigureRow:
     """One line of a table, as templates."""
 
     name: str
@@ -108,7 +108,7 @@ class Figure:
     flag: str = ""  # What must be true for it to stand; empty where it always does
 
 
-def table(text: str) -> tuple[Figure, ...]:
+def table(text: str) -> tuple[FigureRow, ...]:
     """Return the figures of a text, one a line.
 
     Examples
@@ -124,15 +124,15 @@ def table(text: str) -> tuple[Figure, ...]:
         name, *rest = map(str.strip, line.split("|"))
         flag, _, after = name.partition("] ") if name.startswith("[") else ("", "", name)
         value, sentence, missing = (*rest, "", "")[:3]
-        out.append(Figure(after, value, sentence, missing, flag.removeprefix("[")))
+        out.append(FigureRow(after, value, sentence, missing, flag.removeprefix("[")))
     return tuple(out)
 
 
 def facts(
-    figures: Sequence[Figure], finding: object, findings: Findings | None = None, **words: object
+    figures: Sequence[FigureRow], finding: object, findings: Findings | None = None, **words: object
 ) -> tuple[Fact, ...]:
     """Return the figures of a finding in words; ``words`` are what its table names beside its fields."""
-    reading = Reading(finding, findings, **words)
+    reading = FigureReading(finding, findings, **words)
     out = []
     for figure in figures:
         if figure.flag and not reading.get_field(figure.flag, (), {})[0]:
@@ -169,10 +169,10 @@ def grid(
     first, *others = (line for line in table(text) if not line.flag or shared[line.flag])
     rows = []
     for item in items:
-        reading = Reading(item, None, **shared, **words(item))
+        reading = FigureReading(item, None, **shared, **words(item))
         cells = tuple(reading.cell(line.value) for line in others)
         meaning, flag = reading.said(first.sentence, ""), str(reading.added.get("flag", ""))
         rows.append(Row(name=reading.said(first.value), meaning=meaning, cells=cells, flag=flag))
-    said = Reading(None, None, **shared)
+    said = FigureReading(None, None, **shared)
     columns = tuple(Column(said.said(line.name).lstrip("~"), numeric=line.name[:1] != "~") for line in others)
     return Table(caption=caption, columns=(Column(said.said(first.name)), *columns), rows=tuple(rows), style=style)

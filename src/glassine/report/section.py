@@ -16,7 +16,7 @@ from glassine.attacks.outcome import Audience, Measured
 from glassine.auditing.findings import Findings, InputFile
 from glassine.report import wording
 from glassine.report.blocks import Block, Fact, Piece, blocks_of
-from glassine.report.figures import Figure, Reading, facts, table
+from glassine.report.figures import FigureReading, FigureRow, facts, table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +176,7 @@ class MeasuredSection(Generic[F]):
     link: str = ""
     about: str = ""
     text_title: str = ""
-    figures: tuple[Figure, ...] = ()  # The table of its figures, where it is one
+    figures: tuple[FigureRow, ...] = ()  # The table of its figures, where it is one
     sentence: str = ""  # What the text says in place of the figures; they themselves where there is a title for them
     body: Callable[[F, Findings], Body] = lambda finding, findings: {}  # What is shown of a finding
     # Returns what the measurement still lacks, in a sentence; empty where it is whole.
@@ -191,7 +191,7 @@ class MeasuredSection(Generic[F]):
         """Return the section of a finding."""
         body = self.body(finding, findings)
         words: Mapping[str, object] = body if isinstance(body, Mapping) else dict(*body[2:])
-        reading = Reading(finding, findings, **words)
+        reading = FigureReading(finding, findings, **words)
         if isinstance(body, Mapping):
             shown = facts(self.figures, finding, findings, **words)
             said = (reading.said(self.sentence),) if self.sentence else facts_of(shown) if self.text_title else ()

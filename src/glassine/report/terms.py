@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class GlossaryTerm:
     """A term in its printed form, and its meaning in one or two sentences."""
 
     name: str
@@ -129,5 +129,8 @@ vulnerability | Vulnerability, V | How often the leaf that a record falls into r
 compare like with like.
 """
 
-TERMS = {key: Term(name, meaning) for key, name, meaning in (line.split(" | ") for line in _TEXT.strip().splitlines())}
+TERMS = {
+    key: GlossaryTerm(name, meaning)
+    for key, name, meaning in (line.split(" | ") for line in _TEXT.strip().splitlines())
+}
 """The terms, by the names that reports call them by."""

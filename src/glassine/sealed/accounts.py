@@ -9,7 +9,7 @@ from glassine.privacy.unit import RECORD, PrivacyUnit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class AccountPart:
     """What one query may spend of an account."""
 
     # epsilon, delta: for all records of the unit together.
@@ -30,13 +30,13 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class FitAccount:
     """Epsilon of a fit, and delta where it has one; parts add up to them at most."""
 
     total: Fraction  # Epsilon
     delta: Fraction = Fraction(0)
     unit: PrivacyUnit = RECORD  # Whose data they cover
 
-    def part(self, share: Fraction, delta: Fraction = Fraction(0)) -> Part:
+    def part(self, share: Fraction, delta: Fraction = Fraction(0)) -> AccountPart:
         """Return what a query may spend at a share of epsilon, and with a delta."""
-        return Part(epsilon=self.total * share, delta=delta, total=self.total, unit=self.unit)
+        return AccountPart(epsilon=self.total * share, delta=delta, total=self.total, unit=self.unit)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from glassine.domain import Binary
 from glassine.domain.attributes import Scalar
 from glassine.records.arrays import AnyArray, Array, Ints
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.records.cuts import Cuts
 from glassine.sealed.store import HeldIntake
 from glassine.sealed.sums import Packed, apply_bins, count_cells, cross, grid_cells, pack, start_scores
@@ -23,7 +23,7 @@ PARTS = 2**10
 Codes = npt.NDArray[np.uint16]
 Places: TypeAlias = tuple[int, ...]
 Tables: TypeAlias = Mapping[Places, Ints]
-Cells: TypeAlias = Iterator[tuple[Columns, AnyArray, Ints | int]]
+Cells: TypeAlias = Iterator[tuple[ConformedColumns, AnyArray, Ints | int]]
 """Records, their targets, and how many each stands for, a part at a time; shapes (m,), and (m,) or one for all."""
 
 
@@ -140,7 +140,7 @@ class AdditiveRecords(Protocol):
 class HeldRecords:
     """Records in memory."""
 
-    columns: Columns  # The records
+    columns: ConformedColumns  # The records
     values: AnyArray  # Their targets, as in :class:`Binned`; shape (n,)
     # Their public cells, between counting and binning.
     cells: list[Codes] = field(default_factory=list)
@@ -181,7 +181,7 @@ class HeldRecords:
         yield self.columns, self.values, 1
 
 
-def read_cells(columns: Columns, grids: Sequence[Grid]) -> Codes:
+def read_cells(columns: ConformedColumns, grids: Sequence[Grid]) -> Codes:
     """Return the cell of each record in each attribute, shape (attributes, n)."""
     # Records that do not distinguish undeclared categories from missing ones have all in the cell for missing values.
     out = np.empty((len(grids), columns.n_records), dtype=np.uint16)

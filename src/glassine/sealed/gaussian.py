@@ -21,7 +21,7 @@ from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import Paid
 from glassine.records.arrays import Array, Ints
 from glassine.sealed import draws
-from glassine.sealed.accounts import Account
+from glassine.sealed.accounts import FitAccount
 from glassine.sealed.binned import AdditiveStore
 from glassine.sealed.oracle import Oracle, asking
 
@@ -275,12 +275,12 @@ class ExactSumsOracle:
         return Drawing(self.__held, ExactSums(), math.inf)
 
 
-def asking_counts(learn: Callable[[Oracle], R], account: Account) -> Callable[[Any, Paid], R]:
+def asking_counts(learn: Callable[[Oracle], R], account: FitAccount) -> Callable[[Any, Paid], R]:
     """Return how a plan learns that counts records in bins, or by what a model says of them."""
     return asking(learn, account, None, AdditiveStore)
 
 
-def asking_sums(learn: Callable[..., R], mu: float, kept: Account | None = None) -> Callable[[Any, Paid], R]:
+def asking_sums(learn: Callable[..., R], mu: float, kept: FitAccount | None = None) -> Callable[[Any, Paid], R]:
     """Return how a plan learns: by an oracle of sums over the opened records, which forgets them afterwards.
 
     Of a second account, a second oracle over the same records answers other questions; it is passed as well.

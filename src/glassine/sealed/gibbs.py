@@ -16,7 +16,7 @@ import numpy as np
 from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Array, Ints
 from glassine.sealed import draws
-from glassine.sealed.losses import Loss
+from glassine.sealed.losses import LeafCosts
 
 EPSILON_BITS = 40
 """Epsilon is a multiple of 2^-40, so that its product with a whole cost is exact."""
@@ -172,7 +172,7 @@ def choices(numbers: Sequence[int], costs: Array, weights: Array, weighting: Wei
     ]
 
 
-def values(counts: Ints, loss: Loss, weighting: Weighting) -> list[Choice]:
+def values(counts: Ints, loss: LeafCosts, weighting: Weighting) -> list[Choice]:
     """Return the values that a leaf or rule with these class counts, shape (c,), can have."""
     costs = (loss.costs @ counts).astype(float)
     return choices(range(loss.n_values), costs, np.ones(loss.n_values), weighting)

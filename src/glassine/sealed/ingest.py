@@ -27,7 +27,7 @@ from glassine.records.columns import columns_of, is_column
 from glassine.records.flags import check_types, settled
 from glassine.records.identifiers import identifier
 from glassine.records.reading import read_beside
-from glassine.sealed.persons import Persons
+from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata, TargetColumn
 from glassine.sealed.store import HeldIntake
 
@@ -195,7 +195,7 @@ class Source:
             else:
                 listed_values = _as_list(_plain(self.persons))
             keys = tuple(identifier(value) for value in listed_values)
-            whose = Persons(identifiers=keys, unit=known.unit, equal=equal, column=None)
+            whose = CountedPersons(identifiers=keys, unit=known.unit, equal=equal, column=None)
             persons = whose.take(rows)
             times = persons.times(columns, labels if numbers is None else numbers)
         intake = HeldIntake(

@@ -22,8 +22,8 @@ from glassine.sealed.tree_sums import (
     PIECES,
     Atoms,
     Costs,
-    Counts,
     Implied,
+    SetCounts,
     Weighed,
     admissible,
     advance,
@@ -52,7 +52,7 @@ MOST_OF_A_BYTE = 8
 """Most literals of which a byte has a bit each."""
 
 
-class Leaves(NamedTuple):
+class SignedLeaves(NamedTuple):
     """The leaves of some sets of k literals under all signs, each (sets, 2^k).
 
     A leaf weighs ``weights`` exp(-epsilon ``costs``), where bit i of ``wanted`` is set: it is possible, and without
@@ -65,7 +65,7 @@ class Leaves(NamedTuple):
 
 
 def last_level(
-    counts: Counts, atoms: Atoms, implied: Implied, costs: Costs, size: int, progress: Progress | None
+    counts: SetCounts, atoms: Atoms, implied: Implied, costs: Costs, size: int, progress: Progress | None
 ) -> list[Weighed]:
     """Return the sums below every node of m < ``size`` literals after which one split may come, (binom(p, m), 2^m)."""
     p = len(atoms.blocks)
@@ -98,13 +98,13 @@ def many_leaves(p: int, size: int) -> bool:
 
 
 def _leaves(
-    tables: tuple[Counts, Atoms, Implied, Costs, int, Weighed], size: int, progress: Progress | None
-) -> Iterator[tuple[int, Leaves]]:
+    tables: tuple[SetCounts, Atoms, Implied, Costs, int, Weighed], size: int, progress: Progress | None
+) -> Iterator[tuple[int, SignedLeaves]]:
     """Yield the leaves of all sets of literals of a size, a chunk of sets at a time, with the number of its first."""
     n_sets = comb(len(tables[1].blocks), size)
     each = max(1, CHUNK >> size)
     shape = (min(each, n_sets), 2**size)
-    room = Leaves(
+    room = SignedLeaves(
         np.empty(shape), np.empty(shape), np.empty(shape, dtype=np.uint8 if size <= MOST_OF_A_BYTE else np.uint32)
     )
     for start in range(0, n_sets, each):
@@ -112,13 +112,13 @@ def _leaves(
 
         # Bound now, as the slices run on several threads.
         def work(first: int, last: int, start: int = start) -> None:
-            into = Leaves(room.costs[first:last], room.weights[first:last], room.wanted[first:last])
+            into = SignedLeaves(room.costs[first:last], room.weights[first:last], room.wanted[first:last])
             sum_leaves(combination(start + first, size), *tables, into)
 
         run(cuts(number, PIECES), work)
         if progress is not None:
             progress(start + number, n_sets)
-        yield start, Leaves(room.costs[:number], room.weights[:number], room.wanted[:number])
+        yield start, SignedLeaves(room.costs[:number], room.weights[:number], room.wanted[:number])
 
 
 @compiled
@@ -174,13 +174,13 @@ def remember(side: int, counts: AnyArray, costs: Costs, few: Weighed) -> None:  
 @compiled
 def sum_leaves(
     first: AnyArray,
-    counts: Counts,
+    counts: SetCounts,
     atoms: Atoms,
     implied: Implied,
     costs: Costs,
     side: int,
     known: Weighed,
-    into: Leaves,
+    into: SignedLeaves,
 ) -> None:  # pragma: no cover - compiled
     """Sum the wanted leaves of consecutive sets of k literals; costs are infinite where one is not allowed."""
     # Bit i of a sign pattern says that literal i of the set is true. into (sets, 2^k) gets the least cost of a value
@@ -357,7 +357,7 @@ def sum_empty(
 
 @compiled
 def spread(
-    first: AnyArray, binom: AnyArray, leaves: Leaves, costs: Costs, out: Weighed
+    first: AnyArray, binom: AnyArray, leaves: SignedLeaves, costs: Costs, out: Weighed
 ) -> None:  # pragma: no cover - compiled
     """Add the splits into two leaves of consecutive sets of literals to their nodes, without the splits' prior."""
     # A split is admissible where both of its leaves are allowed. The costs of a node are the least so far; its weight
@@ -401,7 +401,7 @@ def spread(
 
 
 @compiled
-def settle(start: int, leaves: Leaves, costs: Costs, out: Weighed) -> None:  # pragma: no cover - compiled
+def settle(start: int, leaves: SignedLeaves, costs: Costs, out: Weighed) -> None:  # pragma: no cover - compiled
     """Add to the splits of consecutive nodes what they are as leaves, relative to the least cost of both."""
     # A node in which a literal is implied is not looked at: see :func:`inherit`.
     powers, jumps, shift, block = costs.powers, costs.jumps, costs.shift, costs.block
@@ -422,7 +422,7 @@ def settle(start: int, leaves: Leaves, costs: Costs, out: Weighed) -> None:  # p
             out.costs[start + i, s], out.weights[start + i, s] = least, weight
 
 
-def load_last_level(counts: Counts, atoms: Atoms, implied: Implied, costs: Costs, size: int) -> None:
+def load_last_level(counts: SetCounts, atoms: Atoms, implied: Implied, costs: Costs, size: int) -> None:
     """Load or compile the kernels of the last splits."""
     chosen, level = np.zeros(1, dtype=np.int64), empty_level(1, 1)
     few = Weighed(np.zeros(1), np.zeros(1))
@@ -431,7 +431,7 @@ def load_last_level(counts: Counts, atoms: Atoms, implied: Implied, costs: Costs
     if many_leaves(len(atoms.blocks), size):
         sum_empty.load(chosen, atoms, implied, 1.0, costs, level)
     for kind in (np.uint8, np.uint32) if size > MOST_OF_A_BYTE else (np.uint8,):
-        leaves = Leaves(wide, wide, np.zeros((1, 1), dtype=kind))
+        leaves = SignedLeaves(wide, wide, np.zeros((1, 1), dtype=kind))
         sum_leaves.load(chosen, counts, atoms, implied, costs, 1, few, leaves)
         spread.load(chosen, counts.binom, leaves, costs, level)
         settle.load(1, leaves, costs, level)

@@ -30,9 +30,9 @@ from glassine.records.arrays import AnyArray, Array, Ints
 from glassine.records.bits import BitSets
 from glassine.sealed import gibbs
 from glassine.sealed.gibbs import Choice, Weighting
-from glassine.sealed.losses import Loss
-from glassine.sealed.model_class import ModelClass, Stated
-from glassine.sealed.tree_sums import Atoms, Costs, Counts, Weighed, leaf, of_public, total
+from glassine.sealed.losses import LeafCosts
+from glassine.sealed.model_class import ModelClass, ModelStatement
+from glassine.sealed.tree_sums import Atoms, Costs, SetCounts, Weighed, leaf, of_public, total
 from glassine.sealed.tree_sums import admissible as divides
 
 SLICES = 40
@@ -71,7 +71,7 @@ def admissible(
 @compiled
 def choices(
     chosen: AnyArray,
-    counts: Counts,
+    counts: SetCounts,
     allowed: AnyArray,
     costs: Costs,
     children: Weighed,
@@ -125,7 +125,7 @@ def choices(
 def sum_level(
     sets: AnyArray,
     first: int,
-    counts: Counts,
+    counts: SetCounts,
     atoms: Atoms,
     covers: AnyArray,
     costs: Costs,
@@ -170,7 +170,7 @@ class ListClass(ModelClass[DrawnList]):
 
     logic: RuleLogic  # The p public rules
     length: int  # Largest number of rules besides the default rule
-    loss: Loss  # What records cost, by the value of a rule
+    loss: LeafCosts  # What records cost, by the value of a rule
 
     ways_out: ClassVar[str] = f"Lower {parameter('max_rules')}, take a smaller pool, or raise the limits."
 
@@ -214,7 +214,7 @@ class ListClass(ModelClass[DrawnList]):
         """Return a bound on the log-ratio that rounding adds to a draw: of each part a rule and a value are drawn."""
         return gibbs.rounding(2 * self.length + 2, 1, len(self.logic.antecedents) + self.loss.n_values)
 
-    def with_loss(self, loss: Loss) -> Self:
+    def with_loss(self, loss: LeafCosts) -> Self:
         """Return the class of the same structures under another loss."""
         return replace(self, loss=loss)
 
@@ -250,7 +250,7 @@ class ListClass(ModelClass[DrawnList]):
         """Return the values of a list's rules, the default rule last, as numbers in the grid of the loss."""
         return (*(value for _, value in drawn.rules), drawn.default)
 
-    def publish(self, drawn: DrawnList, cells: Sequence[Evidence], **stated: Unpack[Stated]) -> RuleList:
+    def publish(self, drawn: DrawnList, cells: Sequence[Evidence], **stated: Unpack[ModelStatement]) -> RuleList:
         """Return a rule list as a published model."""
         return list_model(drawn, self.antecedents, cells, **stated)
 
@@ -273,7 +273,7 @@ class ListSums:
         """Sum backwards, from the sets with one rule left to the empty set."""
         lists.loss.refuse_inexact(counts.table[0])
         logic, p = lists.logic, len(lists.logic.antecedents)
-        tables = (Counts.of(counts, p, lists.length), Atoms.of(logic), logic.covers, Costs.of(weighting, lists.loss))
+        tables = (SetCounts.of(counts, p, lists.length), Atoms.of(logic), logic.covers, Costs.of(weighting, lists.loss))
         levels: list[Weighed] = []
         for m in reversed(range(lists.levels)):
             sets = combinations(p, m)
@@ -327,7 +327,7 @@ class ListSums:
         # The sums behind the last rule are not kept: only the default rule follows it.
         last = m == self.lists.levels - 1
         children = Weighed(*((np.zeros(0),) * 2 if last else (self.costs[m + 1], self.weights[m + 1])))
-        counts, prices = Counts.of(self.counts, p, self.lists.length), Costs.of(self.weighting, self.lists.loss)
+        counts, prices = SetCounts.of(self.counts, p, self.lists.length), Costs.of(self.weighting, self.lists.loss)
         captured = np.empty(self.lists.n_classes, dtype=np.int64)
         choices(rules, counts, allowed, prices, children, captured, Weighed(costs, weights))
         return costs, weights
@@ -365,7 +365,10 @@ class ListSums:
 
 
 def list_model(
-    drawn: DrawnList, antecedents: Sequence[tuple[Literal, ...]], cells: Sequence[Evidence], **stated: Unpack[Stated]
+    drawn: DrawnList,
+    antecedents: Sequence[tuple[Literal, ...]],
+    cells: Sequence[Evidence],
+    **stated: Unpack[ModelStatement],
 ) -> RuleList:
     """Return a rule list as a published model; ``cells`` are its rules' evidence in order, the default rule last."""
     domain, classes, source, guarantee = stated["domain"], stated["classes"], stated["source"], stated.get("guarantee")

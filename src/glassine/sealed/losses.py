@@ -49,7 +49,7 @@ EXACT = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Loss:
+class LeafCosts:
     """What a record of each class costs in a leaf of each value."""
 
     costs: Ints  # Cost of a record of class y in a leaf of value i, at least 0; shape (v, c)
@@ -113,20 +113,20 @@ class Loss:
             )
 
     @classmethod
-    def errors(cls, n_classes: int) -> Loss:
+    def errors(cls, n_classes: int) -> LeafCosts:
         """Return the loss of errors alone: the values are the classes."""
         costs = 1 - np.eye(n_classes, dtype=np.int64)
         return cls(costs=costs, labels=tuple(range(n_classes)))
 
     @classmethod
-    def widest(cls, n_classes: int, steps: int = MOST_STEPS) -> Loss:
+    def widest(cls, n_classes: int, steps: int = MOST_STEPS) -> LeafCosts:
         """Return a stand-in of as many values as a grid can have, before the base rates are released."""
         n_values = 1 + n_classes * _steps(n_classes, steps)
         even = np.full((n_values, n_classes), 1 / n_classes)
         return cls(costs=np.zeros((n_values, n_classes), dtype=np.int64), labels=(0,) * n_values, probabilities=even)
 
     @classmethod
-    def ranking(cls, rates: Array, strength: float, accuracy_share: float, *, steps: int = MOST_STEPS) -> Loss:
+    def ranking(cls, rates: Array, strength: float, accuracy_share: float, *, steps: int = MOST_STEPS) -> LeafCosts:
         """Return log loss with a share of errors, over values about the base rates."""
         # Shapes: rates (c,).
         grid = log_odds_grid(rates, strength, steps)
@@ -142,7 +142,7 @@ class Loss:
         return cls(costs=costs, labels=tuple(labels.tolist()), probabilities=grid, log_loss_range=spread)
 
     @classmethod
-    def squares(cls, steps: int, *, ends: bool = False) -> Loss:
+    def squares(cls, steps: int, *, ends: bool = False) -> LeafCosts:
         """Return squared error of a number, over values at equal steps of its range.
 
         A record whose target is the share y of its range has y parts of the upper class and 1 - y of the lower. A leaf
@@ -209,7 +209,7 @@ def base_rates(counts: Ints, scale: float = 0.0) -> Array:
 
 
 def released_probabilities(
-    counts: Ints | None, values: Indices, loss: Loss, rates: Array, epsilons: tuple[float, float]
+    counts: Ints | None, values: Indices, loss: LeafCosts, rates: Array, epsilons: tuple[float, float]
 ) -> tuple[tuple[float, ...], ...]:
     """Return the class probabilities of leaves, from all that was released of them.
 
@@ -248,7 +248,7 @@ def _mean(counts: Array, drawn: Array, log_loss_range: float, rates: Array, epsi
     return np.asarray((of_counts * shares + of_draw * drawn + of_rates * rates) / total)
 
 
-def released_means(counts: Ints | None, values: Indices, loss: Loss, epsilons: tuple[float, float]) -> Array:
+def released_means(counts: Ints | None, values: Indices, loss: LeafCosts, epsilons: tuple[float, float]) -> Array:
     """Return the means of leaves, as shares of the range of the target, from all that was released of them.
 
     As for :func:`released_probabilities`: the mean of the shares of the noisy counts of parts, of the drawn values and

@@ -20,7 +20,7 @@ from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Ints
 from glassine.records.bits import BitSets
 from glassine.sealed.gibbs import LOG_RANGE, Weighting
-from glassine.sealed.losses import MOST_STEPS, Loss
+from glassine.sealed.losses import MOST_STEPS, LeafCosts
 
 SECONDS_PER_STEP = 7e-9
 """Time of one choice of one node and class on one core of a 2020s server; the estimate's only constant."""
@@ -74,7 +74,7 @@ def check_size(
 M = TypeVar("M")
 
 
-class Stated(TypedDict):
+class ModelStatement(TypedDict):
     """What a published model states beside its leaves or rules."""
 
     domain: Domain
@@ -111,7 +111,7 @@ class ModelClass(ABC, Generic[M]):
     ways_out: ClassVar[str]
     """What to do where the class is too large."""
 
-    loss: Loss
+    loss: LeafCosts
 
     @property
     def n_classes(self) -> int:
@@ -166,11 +166,11 @@ class ModelClass(ABC, Generic[M]):
         """Return the values of a member's leaves or rules, in order, as numbers in the grid of the loss."""
 
     @abstractmethod
-    def publish(self, drawn: M, cells: Sequence[Evidence], **stated: Unpack[Stated]) -> DecisionTree | RuleList:
+    def publish(self, drawn: M, cells: Sequence[Evidence], **stated: Unpack[ModelStatement]) -> DecisionTree | RuleList:
         """Return a member as a published model, with what is published of its leaves or rules, in order."""
 
     @abstractmethod
-    def with_loss(self, loss: Loss) -> Self:
+    def with_loss(self, loss: LeafCosts) -> Self:
         """Return the class of the same structures under another loss."""
 
     def log_count(self) -> float:
@@ -186,7 +186,7 @@ class ModelClass(ABC, Generic[M]):
         # than splits or rules: with one value alone, the values are a factor of each of these, and one more.
         nothing = np.zeros(0, dtype=np.int64)
         empty = BitSets.pack([nothing.astype(bool)] * len(self.antecedents), nothing, 1)
-        structures = self.with_loss(Loss.errors(1)).sums(empty, Weighting.count(self.loss.n_values))
+        structures = self.with_loss(LeafCosts.errors(1)).sums(empty, Weighting.count(self.loss.n_values))
         return math.log(self.loss.n_values) + structures.log_size()
 
     def refuse_too_large(
@@ -213,7 +213,7 @@ class ModelClass(ABC, Generic[M]):
 C = TypeVar("C", bound=ModelClass[Any])
 
 
-def as_fine_as_summed(members: C, loss_of: Callable[[int], Loss], part_weight: float = 1.0) -> C:
+def as_fine_as_summed(members: C, loss_of: Callable[[int], LeafCosts], part_weight: float = 1.0) -> C:
     """Return a class with a coarser grid of values where the weights of deep trees could not be summed otherwise."""
     steps = MOST_STEPS
     while steps > 1 and not members.loss.counts_errors and not members.log_range(part_weight) <= LOG_RANGE:

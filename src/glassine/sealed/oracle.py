@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar
 from glassine.data.slices import Progress
 from glassine.privacy.accounting import Event
 from glassine.privacy.release import Paid
-from glassine.sealed.accounts import Account, Part
+from glassine.sealed.accounts import AccountPart, FitAccount
 from glassine.sealed.queries import Query
 from glassine.sealed.store import Store
 
@@ -26,7 +26,7 @@ class Oracle:
 
     __slots__ = ("__events", "__left", "__lost", "__progress", "__records", "account", "paid")
 
-    def __init__(self, records: Any, account: Account, paid: Paid, progress: Progress | None = None) -> None:
+    def __init__(self, records: Any, account: FitAccount, paid: Paid, progress: Progress | None = None) -> None:
         self.__records = records
         self.__left = account.total
         self.__lost = account.delta
@@ -51,7 +51,7 @@ class Oracle:
         """What was asked so far, in order."""
         return tuple(self.__events)
 
-    def part(self, share: Fraction) -> Part:
+    def part(self, share: Fraction) -> AccountPart:
         """Return what a share of the account is, in public."""
         return self.account.part(share)
 
@@ -62,7 +62,7 @@ class Oracle:
         self.__events += query.events(part)
         return query.draw(self.__records, part, self.paid.randomness, self.__progress)
 
-    def __pay(self, share: Fraction, delta: Fraction) -> Part:
+    def __pay(self, share: Fraction, delta: Fraction) -> AccountPart:
         part = self.account.part(share, delta)
         if not 0 < part.epsilon <= self.__left or not 0 <= delta <= self.__lost:
             raise RuntimeError("the plan asks for more than was charged")
@@ -98,7 +98,7 @@ class ExactOracle:
 
 def asking(
     learn: Callable[[Oracle], R],
-    account: Account,
+    account: FitAccount,
     progress: Progress | None,
     hold: Callable[[Any], Any] = Store,
 ) -> Callable[[Any, Paid], R]:

@@ -12,10 +12,10 @@ from glassine.privacy.accounting import Event, Parallel, Stated
 from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Bools, Ints
 from glassine.records.bits import BitSets
-from glassine.records.columns import Columns
-from glassine.sealed.accounts import Part
+from glassine.records.columns import ConformedColumns
+from glassine.sealed.accounts import AccountPart
 from glassine.sealed.gibbs import Weighting
-from glassine.sealed.losses import Loss
+from glassine.sealed.losses import LeafCosts
 from glassine.sealed.queries import Gibbs, Query
 from glassine.sealed.trees import Tree, TreeClass
 
@@ -30,7 +30,7 @@ class Grouped:
     is that of its parts: how many of ``PARTS`` equal steps it lies above the lower end of its public range.
     """
 
-    columns: Columns
+    columns: ConformedColumns
     targets: Ints
     groups: Ints
 
@@ -56,11 +56,11 @@ class GroupTrees(Query[tuple[Tree, ...]]):
         name = f"structure and {drawn} of a group's tree"
         return Gibbs(members=self.members, prior=1.0, slack=self.members.rounding(), name=name)
 
-    def _each(self, part: Part) -> Part:
+    def _each(self, part: AccountPart) -> AccountPart:
         """Return what one tree may spend: another label is one record less, and one more."""
         return replace(part, epsilon=part.epsilon / 2, total=part.total / 2) if self.labels_only else part
 
-    def events(self, part: Part) -> tuple[Event, ...]:
+    def events(self, part: AccountPart) -> tuple[Event, ...]:
         """Return what all trees cost; it is the same for any records."""
         if self.labels_only:
             name = "one tree on each group, the groups and representatives public"
@@ -68,7 +68,9 @@ class GroupTrees(Query[tuple[Tree, ...]]):
         one = self.of_one().events(part)
         return (Parallel(name="one tree on each group", branches=(one,) * self.n_groups, proof=PROOF),)
 
-    def draw(self, records: Grouped, part: Part, randomness: Randomness, progress: Progress | None) -> tuple[Tree, ...]:
+    def draw(
+        self, records: Grouped, part: AccountPart, randomness: Randomness, progress: Progress | None
+    ) -> tuple[Tree, ...]:
         """Draw a tree for each group in turn."""
         loss, rate = self.members.loss, self.of_one().rate(self._each(part))
         drawn = []
@@ -95,7 +97,7 @@ class GroupTrees(Query[tuple[Tree, ...]]):
         self.members.load()
 
 
-def packed(truths: Sequence[Bools], targets: Ints, loss: Loss) -> BitSets:
+def packed(truths: Sequence[Bools], targets: Ints, loss: LeafCosts) -> BitSets:
     """Return the records of a group as bit sets: of classes, shape (n,), or of the parts of numbers."""
     if loss.parts == 1:
         return BitSets.pack(truths, targets, loss.n_classes)

@@ -19,7 +19,7 @@ from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, check_choice, parameter
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import AnyArray, Bools, Indices, Ints
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.records.containers import as_columns
 from glassine.records.identifiers import identifier
 
@@ -30,7 +30,7 @@ Bits = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Persons:
+class CountedPersons:
     """Whose record each is, and how many records a person counts as."""
 
     identifiers: tuple[bytes | None, ...]  # One for each record; None where it has none
@@ -50,7 +50,7 @@ class Persons:
             return domain
         return domain.restrict([name for name in domain if name != self.column])
 
-    def take(self, rows: Bools) -> Persons:
+    def take(self, rows: Bools) -> CountedPersons:
         """Return the identifiers of some of the records."""
         if len(self.identifiers) != len(rows):
             raise InvalidDataError(
@@ -59,7 +59,7 @@ class Persons:
             )
         return replace(self, identifiers=tuple(itertools.compress(self.identifiers, rows)))
 
-    def times(self, columns: Columns, labels: AnyArray) -> Ints:
+    def times(self, columns: ConformedColumns, labels: AnyArray) -> Ints:
         """Return how often each record counts, shape (n,): at most m times for all records of one person together."""
         # What is kept of a person follows from the identifier, the records and the targets of that person alone, not
         # from their order, nor from any other person.
@@ -123,7 +123,7 @@ def check_persons(X: object, person_weights: object) -> None:
 
 def take_persons(
     X: object, persons: object, unit: PrivacyUnit, person_weights: object, *, y: object, domain: object
-) -> tuple[Any, Persons]:
+) -> tuple[Any, CountedPersons]:
     """Return the records without the column of identifiers, and the identifiers."""
     # Shapes: X (n, d); persons (n,), series, or str; y (n,), or str.
     check_persons(X, person_weights)
@@ -148,7 +148,7 @@ def take_persons(
     keys = tuple(identifier(value) for value in values)
     if frame is not None:
         X = RecordTable(frame if column is None else frame.drop(column))
-    return X, Persons(identifiers=keys, unit=unit, equal=person_weights == "equal", column=column)
+    return X, CountedPersons(identifiers=keys, unit=unit, equal=person_weights == "equal", column=column)
 
 
 def _names(persons: str, y: object, domain: object) -> list[str] | None:
@@ -170,7 +170,7 @@ def _hash(key: bytes) -> int:
     return int.from_bytes(blake2b(key, digest_size=8).digest(), "little")
 
 
-def _contents(columns: Columns, labels: AnyArray, rows: Indices) -> Bits:
+def _contents(columns: ConformedColumns, labels: AnyArray, rows: Indices) -> Bits:
     """Return a hash of each record with its target, equal for equal ones, shape (rows,)."""
     out = np.zeros(len(rows), dtype=np.uint64)
     for values in (*(columns.array(name) for name in columns.names), labels):

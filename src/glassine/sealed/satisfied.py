@@ -12,7 +12,7 @@ from glassine.domain import Domain, Integer, Literal, Real
 from glassine.domain.attributes import Attribute
 from glassine.domain.literals import attributes_of
 from glassine.records.arrays import Bools
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 
 Antecedent: TypeAlias = tuple[Literal, ...]
 
@@ -41,11 +41,11 @@ def most_satisfied(domain: Domain, antecedents: Sequence[Antecedent]) -> int:
     return sum(_most(rules, len(names), truths) for names, rules in alike.items())
 
 
-def every_value(attribute: Attribute, name: str, literals: Iterable[Literal]) -> Columns:
+def every_value(attribute: Attribute, name: str, literals: Iterable[Literal]) -> ConformedColumns:
     """Return a column with one value of each kind that some literals distinguish, a missing value always among them."""
     if not isinstance(attribute, Integer | Real):
         codes = np.arange(-1, len(getattr(attribute, "values", (0, 1))))
-        return Columns(attributes={name: attribute}, numbers={}, codes={name: codes})
+        return ConformedColumns(attributes={name: attribute}, numbers={}, codes={name: codes})
     low, high = float(attribute.lo), float(attribute.hi)
     cuts = {low, high}
     for literal in literals:
@@ -55,7 +55,7 @@ def every_value(attribute: Attribute, name: str, literals: Iterable[Literal]) ->
     # Between two cuts all numbers are alike: the one beside a cut stands for them.
     beside = np.concatenate([at, np.nextafter(at, -np.inf), np.nextafter(at, np.inf)])
     numbers = np.append(np.unique(np.clip(beside, low, high)), np.nan)
-    return Columns(attributes={name: attribute}, numbers={name: numbers}, codes={})
+    return ConformedColumns(attributes={name: attribute}, numbers={name: numbers}, codes={})
 
 
 def _part(antecedent: Antecedent, name: str) -> Part:

@@ -12,7 +12,7 @@ from glassine.data.labels import class_codes
 from glassine.models import AdditiveModel, CategoryBins, DecisionTree, NumericBins, RuleList
 from glassine.models.evidence import cell_labels, class_array
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
-from glassine.records.columns import Columns, values_of
+from glassine.records.columns import ConformedColumns, values_of
 from glassine.records.cuts import Cuts
 from glassine.sealed.binned import AdditiveStore
 from glassine.sealed.store import HeldIntake
@@ -30,7 +30,7 @@ ADDED: dict[str, int] = {"accuracy": 1, "log_loss": PARTS, "auroc": 1, "errors":
 """What a record adds to all counts of a figure together."""
 
 
-def cells_of(model: DecisionTree | RuleList, columns: Columns) -> Indices:
+def cells_of(model: DecisionTree | RuleList, columns: ConformedColumns) -> Indices:
     """Return for each record the index of its leaf or rule, shape (n,); the last branch takes what no other does."""
     n = columns.n_records
     truths = {literal: columns.holds(literal) for literal in model.literals}
@@ -57,7 +57,7 @@ def cells_of(model: DecisionTree | RuleList, columns: Columns) -> Indices:
     return out
 
 
-def scores_of(model: AdditiveModel, columns: Columns) -> Array:
+def scores_of(model: AdditiveModel, columns: ConformedColumns) -> Array:
     """Return the score of each record, shape (n, outputs): the intercept, then the terms' scores in order."""
     out: Array = np.tile(np.array(model.intercept), (columns.n_records, 1))
     for term in model.terms:
@@ -67,7 +67,7 @@ def scores_of(model: AdditiveModel, columns: Columns) -> Array:
     return out
 
 
-def _bins_of(bins: NumericBins | CategoryBins, columns: Columns) -> Indices:
+def _bins_of(bins: NumericBins | CategoryBins, columns: ConformedColumns) -> Indices:
     if isinstance(bins, CategoryBins):
         lookup = bins.lookup(values_of(columns.attributes[bins.attribute]))
         return np.asarray(lookup[columns.codes[bins.attribute]], dtype=np.intp)
@@ -76,7 +76,7 @@ def _bins_of(bins: NumericBins | CategoryBins, columns: Columns) -> Indices:
     return np.where(np.isnan(values), bins.n_bins - 1, places)
 
 
-def predicted(model: Model, columns: Columns) -> AnyArray:
+def predicted(model: Model, columns: ConformedColumns) -> AnyArray:
     """Return the index of each record's class, -1 without one; or its number, NaN without one; shape (n,)."""
     if not isinstance(model, AdditiveModel):
         if model.classes is not None:
@@ -89,7 +89,7 @@ def predicted(model: Model, columns: Columns) -> AnyArray:
     return (scores[:, 0] > 0).astype(np.intp) if model.link == "logit" else scores.argmax(axis=1)
 
 
-def chances(model: Model, columns: Columns, of_cells: Array) -> Array:
+def chances(model: Model, columns: ConformedColumns, of_cells: Array) -> Array:
     """Return class probabilities of each record, shape (n, classes): of a tree or list those of its cells."""
     if not isinstance(model, AdditiveModel):
         return np.asarray(of_cells[cells_of(model, columns)])
@@ -136,7 +136,7 @@ class Rightness:
         """Number of counts."""
         return {"accuracy": 2, "auroc": 2 * (len(self.cuts) + 1)}.get(self.figure, 3)
 
-    def of_records(self, columns: Columns, values: AnyArray, times: Ints | int = 1) -> Ints:
+    def of_records(self, columns: ConformedColumns, values: AnyArray, times: Ints | int = 1) -> Ints:
         """Return the counts of some records, each of which stands for so many."""
         # Shapes: values, index of the class or number in [-1, 1], (n,); times (n,), or one number.
         if self.figure in ("log_loss", "auroc"):

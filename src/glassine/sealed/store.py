@@ -13,22 +13,22 @@ from glassine.domain.attributes import Scalar
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import Array, Bools, Ints
 from glassine.records.bits import BitSets, truths
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.sealed.losses import PARTS
-from glassine.sealed.persons import Persons
+from glassine.sealed.persons import CountedPersons
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class HeldIntake:
     """Records and classes in memory."""
 
-    columns: Columns  # Rows that conform to the domain; shape (m, d)
+    columns: ConformedColumns  # Rows that conform to the domain; shape (m, d)
     labels: Ints  # Index of each row's class; shape (m,)
     multiplicities: Ints | None  # How many records each row stands for, shape (m,); None for one each
     domain: Domain  # The public domain of the attributes, without the target
     classes: tuple[Scalar, ...]  # The public classes
     caveats: tuple[str, ...]  # What was taken from the data although it should be public
-    persons: Persons | None = None  # Whose records they are, if that matters
+    persons: CountedPersons | None = None  # Whose records they are, if that matters
     values: Array | None = None  # Numbers brought to [-1, 1], where the target is one; shape (m,)
 
     @property

@@ -24,7 +24,7 @@ from glassine.data.conjunctions import ConjunctionCounts, binomials
 from glassine.data.slices import cuts, run
 from glassine.records.arrays import AnyArray
 from glassine.sealed.gibbs import Weighting
-from glassine.sealed.losses import Loss
+from glassine.sealed.losses import LeafCosts
 
 __all__: list[str] = []
 
@@ -32,7 +32,7 @@ PIECES = 8
 """Slices of what is summed at a time, which are summed on all cores."""
 
 
-class Counts(NamedTuple):
+class SetCounts(NamedTuple):
     """Class counts of conjunctions: rows of ``table``, (sets, c), by size from ``offsets`` and by rank from ``binom``.
 
     ``binom`` is Pascal's triangle: the rank of an increasing set x_1 < x_2 < ... is the sum of binom[x_i, i].
@@ -43,7 +43,7 @@ class Counts(NamedTuple):
     binom: AnyArray
 
     @classmethod
-    def of(cls, counts: ConjunctionCounts, p: int, size: int) -> Counts:
+    def of(cls, counts: ConjunctionCounts, p: int, size: int) -> SetCounts:
         """Return the counts of conjunctions of up to ``size`` of p conditions, for the kernels."""
         # Ranks are also formed of members one place further: one row and two columns more than the sets have.
         return cls(counts.table, counts.offsets, binomials(p + 1, size + 2))
@@ -86,7 +86,7 @@ class Costs(NamedTuple):
     block: int
 
     @classmethod
-    def of(cls, weighting: Weighting, loss: Loss) -> Costs:
+    def of(cls, weighting: Weighting, loss: LeafCosts) -> Costs:
         """Return a weighting and a loss, for the kernels."""
         return cls(
             weighting.penalty,
@@ -118,7 +118,7 @@ class Implied(NamedTuple):
     later: AnyArray
 
     @classmethod
-    def of(cls, counts: Counts, atoms: Atoms) -> Implied:
+    def of(cls, counts: SetCounts, atoms: Atoms) -> Implied:
         """Return the pairs that no record contradicts: one with an undeclared value, or against a group, may."""
         table, offsets, binom = counts
         blocks, _, masks, full = atoms
@@ -263,7 +263,7 @@ def admissible(
 
 @compiled
 def last_choices(
-    chosen: AnyArray, signs: int, allowed: AnyArray, counts: Counts, costs: Costs, out: Weighed
+    chosen: AnyArray, signs: int, allowed: AnyArray, counts: SetCounts, costs: Costs, out: Weighed
 ) -> None:  # pragma: no cover - compiled
     """Fill cost and weight of every choice at a node below which one more split is allowed.
 
@@ -351,7 +351,7 @@ def total(options: Weighed, costs: Costs) -> tuple[float, float]:  # pragma: no 
 
 
 @compiled
-def signed_insides(chosen: AnyArray, counts: Counts, inside: AnyArray) -> None:  # pragma: no cover - compiled
+def signed_insides(chosen: AnyArray, counts: SetCounts, inside: AnyArray) -> None:  # pragma: no cover - compiled
     """Fill the class counts of a set of m literals under all signs: bit i of a pattern says that literal i is true."""
     # inside: (2^m, c). First what has the literals of a subset true and the others free; then, literal by literal, what
     # has it true is subtracted from what leaves it free. Whole numbers: exact in any order.
@@ -386,7 +386,7 @@ def keep_apart(chosen: AnyArray, implied: Implied, wanted: AnyArray) -> None:  #
 
 @compiled
 def sum_level(
-    first: AnyArray, counts: Counts, atoms: Atoms, implied: Implied, costs: Costs, children: Weighed, into: Weighed
+    first: AnyArray, counts: SetCounts, atoms: Atoms, implied: Implied, costs: Costs, children: Weighed, into: Weighed
 ) -> None:  # pragma: no cover - compiled
     """Sum over the trees below consecutive nodes of m literals; ``children`` are the sums below those of m + 1."""
     # Room is allotted once for a slice, which one thread works on. Counts of all 2^m patterns are formed together,
@@ -444,7 +444,7 @@ def inherit(
         advance(chosen)
 
 
-def level_above(below: list[Weighed], counts: Counts, atoms: Atoms, implied: Implied, costs: Costs) -> list[Weighed]:
+def level_above(below: list[Weighed], counts: SetCounts, atoms: Atoms, implied: Implied, costs: Costs) -> list[Weighed]:
     """Return the sums below every node after which one split more may come than for those of ``below``."""
     nodes = [empty_level(len(atoms.blocks), m) for m in range(len(below) - 1)]
     for m, level in enumerate(nodes):
@@ -457,7 +457,7 @@ def level_above(below: list[Weighed], counts: Counts, atoms: Atoms, implied: Imp
     return completed(nodes, counts, implied)
 
 
-def completed(nodes: list[Weighed], counts: Counts, implied: Implied) -> list[Weighed]:
+def completed(nodes: list[Weighed], counts: SetCounts, implied: Implied) -> list[Weighed]:
     """Return the nodes, those in which a literal is implied with the sums of the node without it."""
     # From small nodes to large ones: those are complete.
     for m in range(2, len(nodes)):
@@ -474,15 +474,15 @@ def rows(level: Weighed, start: int, stop: int) -> Weighed:
     return Weighed(level.costs[start:stop], level.weights[start:stop])
 
 
-def of_public(logic: LiteralLogic | RuleLogic, loss: Loss) -> tuple[Counts, Atoms, Implied, Costs]:
+def of_public(logic: LiteralLogic | RuleLogic, loss: LeafCosts) -> tuple[SetCounts, Atoms, Implied, Costs]:
     """Return tables of no record, whose types are those of any records."""
     table = np.zeros((1, loss.n_classes), dtype=np.int64)
-    counts = Counts(table, np.zeros(1, dtype=np.int64), binomials(1, 1))
+    counts = SetCounts(table, np.zeros(1, dtype=np.int64), binomials(1, 1))
     implied = Implied(*np.zeros((2, 1, 1), dtype=np.uint8))
     return counts, Atoms.of(logic), implied, Costs.of(Weighting.private(Fraction(1), 1.0, 0, loss.unit), loss)
 
 
-def load(counts: Counts, atoms: Atoms, implied: Implied, costs: Costs) -> None:
+def load(counts: SetCounts, atoms: Atoms, implied: Implied, costs: Costs) -> None:
     """Load or compile the kernels of the nodes and of the choices below them."""
     chosen, whole = np.zeros(1, dtype=np.int64), counts.table[0]
     level, options = empty_level(1, 1), Weighed(np.zeros(1), np.zeros(1))

@@ -25,9 +25,9 @@ from glassine.records.bits import BitSets
 from glassine.sealed import gibbs, tree_sums
 from glassine.sealed.gibbs import Choice, Weighting
 from glassine.sealed.last_splits import last_level, load_last_level
-from glassine.sealed.losses import Loss
-from glassine.sealed.model_class import ModelClass, Stated
-from glassine.sealed.tree_sums import Atoms, Costs, Counts, Implied, Weighed, level_above
+from glassine.sealed.losses import LeafCosts
+from glassine.sealed.model_class import ModelClass, ModelStatement
+from glassine.sealed.tree_sums import Atoms, Costs, Implied, SetCounts, Weighed, level_above
 
 LEAF = -1
 """Number of the choice that makes a node a leaf."""
@@ -62,7 +62,7 @@ class TreeClass(ModelClass[Tree]):
 
     logic: LiteralLogic  # The p public literals
     depth: int  # Largest number of splits on a path
-    loss: Loss  # What records cost, by the value of a leaf
+    loss: LeafCosts  # What records cost, by the value of a leaf
 
     ways_out: ClassVar[str] = (
         f"Lower {parameter('max_depth')}, declare fewer thresholds or literals, or raise the limits."
@@ -118,7 +118,7 @@ class TreeClass(ModelClass[Tree]):
         """Return a bound on the log-ratio that rounding adds to a draw: a split divides a node into two."""
         return gibbs.rounding(self.depth + 1, 2, len(self.logic.literals) + self.loss.n_values)
 
-    def with_loss(self, loss: Loss) -> Self:
+    def with_loss(self, loss: LeafCosts) -> Self:
         """Return the class of the same structures under another loss."""
         return replace(self, loss=loss)
 
@@ -156,7 +156,7 @@ class TreeClass(ModelClass[Tree]):
             return (drawn.value,)
         return (*self.values(drawn.true), *self.values(drawn.false))
 
-    def publish(self, drawn: Tree, cells: Sequence[Evidence], **stated: Unpack[Stated]) -> DecisionTree:
+    def publish(self, drawn: Tree, cells: Sequence[Evidence], **stated: Unpack[ModelStatement]) -> DecisionTree:
         """Return a tree as a published model."""
         return tree_model(drawn, self.logic.literals, cells, **stated)
 
@@ -181,7 +181,7 @@ class TreeSums:
         """Sum backwards, from the nodes with one split left to the root."""
         trees.loss.refuse_inexact(counts.table[0])
         p = len(trees.logic.literals)
-        atoms, sizes = Atoms.of(trees.logic), Counts.of(counts, p, trees.depth)
+        atoms, sizes = Atoms.of(trees.logic), SetCounts.of(counts, p, trees.depth)
         tables = (sizes, atoms, Implied.of(sizes, atoms), Costs.of(weighting, trees.loss))
         # A leaf takes about two steps besides those of its values; a choice above has two nodes below it.
         with interpreted(trees.leaves() * (trees.loss.n_values + 2)):
@@ -228,7 +228,7 @@ class TreeSums:
         mask = np.empty(logic.masks.shape[1], dtype=np.uint64)
         tree_sums.admissible(literals, signs, Atoms.of(logic), mask, allowed)
         allowed[list(chosen)] = False
-        counts = Counts.of(self.counts, p, self.trees.depth)
+        counts = SetCounts.of(self.counts, p, self.trees.depth)
         if m == self.trees.levels - 1:
             tree_sums.last_choices(literals, signs, allowed, counts, prices, out)
         else:
@@ -291,7 +291,7 @@ def leaf_nodes(tree: Tree) -> list[tuple[tuple[int, ...], int]]:
 
 
 def tree_model(
-    tree: Tree, literals: Sequence[Literal], cells: Sequence[Evidence], **stated: Unpack[Stated]
+    tree: Tree, literals: Sequence[Literal], cells: Sequence[Evidence], **stated: Unpack[ModelStatement]
 ) -> DecisionTree:
     """Return a tree as a published model."""
     domain, classes, source, guarantee = stated["domain"], stated["classes"], stated["source"], stated.get("guarantee")

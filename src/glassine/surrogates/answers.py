@@ -15,7 +15,7 @@ from glassine.domain.attributes import Scalar, exact, is_scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.models import Evidence
 from glassine.records.arrays import AnyArray, Array, Bools, Ints
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 
 FEWEST_BEHIND_MEANS = 3
 """Fewest records of a group or a leaf with a mean: of two, each gives the other's answer."""
@@ -209,7 +209,7 @@ def _is_number(value: object) -> bool:
     return not isinstance(value, bool | str) and is_scalar(value)
 
 
-def distinct_records(columns: Columns) -> Persons:
+def distinct_records(columns: ConformedColumns) -> Persons:
     """Return the records as persons of whom equal ones are the same: so that distinct records are counted."""
     rows = np.column_stack([np.asarray(columns.array(name), dtype=float) + 0.0 for name in columns.names])
     rows = np.ascontiguousarray(np.where(np.isnan(rows), np.nan, rows))

@@ -24,8 +24,8 @@ from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, UNPAID, Paid, Planned, Price, release
 from glassine.records.arrays import Array, Ints
-from glassine.records.columns import Columns, values_of
-from glassine.sealed.accounts import Account
+from glassine.records.columns import ConformedColumns, values_of
+from glassine.sealed.accounts import FitAccount
 from glassine.sealed.door import behind
 from glassine.sealed.losses import PARTS
 from glassine.sealed.oracle import Oracle, asking
@@ -139,7 +139,7 @@ class Material:
     """What a fit works on."""
 
     native: Any  # The records as a microaggregation reads them; None where there is none
-    columns: Columns  # The records, n of them
+    columns: ConformedColumns  # The records, n of them
     domain: Domain  # The domain of the release
     outcome: Answers  # The classes, or the range of the numbers
     # answers, targets: places of what the black box says, and of what trees are trained on; -1 for no answer of the
@@ -264,7 +264,7 @@ def _private_trees(plan: ExplainerPlan, material: Material, groups: Ints, n_grou
     every = tree_class_of(material.domain, outcome.tree_classes, plan.growth.max_depth or 1)
     budget = tree_budget(epsilon, every, n_groups)
     labels_only = not plan.private_partition
-    account = Account(total=budget.total * (2 if labels_only else 1))
+    account = FitAccount(total=budget.total * (2 if labels_only else 1))
     question = GroupTrees(members=every, n_groups=n_groups, labels_only=labels_only)
     boxed = plan.labels == "black-box" and not plan.fixed_black_box
     reasons = {

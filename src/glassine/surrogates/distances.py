@@ -17,7 +17,7 @@ from glassine.errors import InvalidModelError, InvalidParameterError, check_choi
 from glassine.microaggregation import SemanticDistance
 from glassine.microaggregation.metric import GAP, SQUARED_GAP
 from glassine.records.arrays import Array, Indices
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 
 DISTANCES = ("euclidean", "gower", "semantic")
 
@@ -97,7 +97,7 @@ class DomainMetric:
         distances = self._table(attribute, name)[attribute.values.index(value)]
         return tuple(attribute.values[i] for i in np.argsort(distances, kind="stable").tolist())
 
-    def embed(self, columns: Columns) -> Array:
+    def embed(self, columns: ConformedColumns) -> Array:
         """Return records as scaled coordinates, one an attribute, shape (n, d): codes of categories, NaN for a gap."""
         out = []
         for (name, attribute), scale in zip(columns.attributes.items(), self.scales, strict=True):

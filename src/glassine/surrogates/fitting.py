@@ -17,7 +17,7 @@ from glassine.domain.attributes import Scalar, exact, is_scalar
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, parameter
 from glassine.microaggregation import SemanticDistance
 from glassine.records.arrays import AnyArray, Array, Bools, Ints
-from glassine.records.columns import Columns, values_of
+from glassine.records.columns import ConformedColumns, values_of
 from glassine.surrogates.answers import distinct_records, plain_label
 from glassine.surrogates.black_boxes import class_order
 from glassine.surrogates.distances import DomainMetric, as_metric
@@ -40,7 +40,7 @@ MOST_NAMES = 20
 class ReleaseRecords:
     """The records behind a release. Private: it is never part of the release."""
 
-    columns: Columns  # The records, n of them
+    columns: ConformedColumns  # The records, n of them
     # Index of the class that the black box gave each record, or steps of a number above the lower bound; -1 for one
     # that the release does not hold; shape (n,).
     answers: Ints
@@ -53,7 +53,7 @@ class ReleaseRecords:
 def joined_groups(
     groups: Ints,
     k: int,
-    columns: Columns,
+    columns: ConformedColumns,
     metric: DomainMetric,
     domain: Domain,
     persons: Persons | None,
@@ -86,14 +86,14 @@ def joined_groups(
     return out
 
 
-def _middles(columns: Columns, groups: Ints, n_groups: int, metric: DomainMetric, domain: Domain) -> Array:
+def _middles(columns: ConformedColumns, groups: Ints, n_groups: int, metric: DomainMetric, domain: Domain) -> Array:
     """Return the exact representatives, of however few records, as the distance sees them, shape (g, d)."""
     points = representatives_of(columns, groups, n_groups, metric, domain, rounded=False, k=1)
     return np.concatenate([metric.embed_one(domain, dict(zip(domain, point, strict=True))) for point in points])
 
 
 def _fewest_behind(
-    columns: Columns,
+    columns: ConformedColumns,
     groups: Ints,
     n_groups: int,
     metric: DomainMetric,
@@ -117,7 +117,7 @@ def _fewest_behind(
     return fewest
 
 
-def _numbers(columns: Columns, name: str) -> Array:
+def _numbers(columns: ConformedColumns, name: str) -> Array:
     """Return an attribute as numbers or codes, NaN for a missing value, shape (n,)."""
     array = np.asarray(columns.array(name), dtype=float)
     return np.where(array < 0, np.nan, array) if name in columns.codes else array
@@ -130,14 +130,14 @@ def _behind(values: Array, groups: Ints, n_groups: int, persons: Persons | None)
     return present, counts, counts if persons is None else persons.counts(np.where(present, groups, -1), n_groups)
 
 
-def _has_modes(name: str, columns: Columns, metric: DomainMetric) -> bool:
+def _has_modes(name: str, columns: ConformedColumns, metric: DomainMetric) -> bool:
     """Return whether groups are represented by their most frequent value of an attribute, not by a mean."""
     attribute = columns.attributes[name]
     return name in columns.codes and (isinstance(attribute, Category) or metric.distance != "euclidean")
 
 
 def metric_of(
-    columns: Columns,
+    columns: ConformedColumns,
     domain: Domain,
     *,
     distance: str | SemanticDistance,
@@ -191,7 +191,7 @@ def _rounded(value: float, rounded: bool) -> float:
 
 
 def representatives_of(
-    columns: Columns,
+    columns: ConformedColumns,
     groups: Ints,
     n_groups: int,
     metric: DomainMetric,

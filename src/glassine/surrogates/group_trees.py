@@ -18,7 +18,7 @@ from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.models.transform import merge_leaves, renumbered, rewritten
 from glassine.records.arrays import AnyArray, Array, Ints
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.surrogates.answers import Answers, NumericAnswer, distinct_records
 
 SINGLE = 3.4e38
@@ -64,7 +64,7 @@ def where_trees_split(domain: Domain) -> Domain:
     return with_cuts(domain, lambda attribute: tuple(sorted({*public_grid(attribute), *log_grid(attribute)})))
 
 
-def _design(columns: Columns, on_grid: bool) -> tuple[Array, list[_Part]]:
+def _design(columns: ConformedColumns, on_grid: bool) -> tuple[Array, list[_Part]]:
     """Return the matrix that CART sees, shape (n, p), and what its columns are."""
     parts: list[_Part] = []
     arrays: list[Array] = []
@@ -86,7 +86,7 @@ def _design(columns: Columns, on_grid: bool) -> tuple[Array, list[_Part]]:
 
 
 def grow_trees(
-    columns: Columns,
+    columns: ConformedColumns,
     targets: Ints,
     groups: Ints,
     n_groups: int,

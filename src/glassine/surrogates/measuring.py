@@ -17,7 +17,7 @@ from glassine.models.quality import Quality
 from glassine.privacy.certificate import Certificate
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Indices, Ints
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.surrogates.answers import AnswerErrors, Answers, NumericAnswer, numbers_of
 from glassine.surrogates.black_boxes import BlackBox
 from glassine.surrogates.fitting import ReleaseRecords, check_words, label_array
@@ -44,7 +44,7 @@ def chosen_tree(decided: Ints, answers: Ints, kind: Answers | None = None) -> In
     return np.asarray(agrees.argmax(axis=1))
 
 
-def agreement(release: SurrogateRelease, records: Columns, answers: Ints, n_closest: int) -> float:
+def agreement(release: SurrogateRelease, records: ConformedColumns, answers: Ints, n_closest: int) -> float:
     """Return the share of records on which the returned tree decides as the black box; 1 closest is Protocol 1."""
     decided = release.decisions(records, release.closest(records, n_closest))
     return float(release.answers.agree(choose(decided, answers, release.answers), answers).mean())
@@ -52,7 +52,7 @@ def agreement(release: SurrogateRelease, records: Columns, answers: Ints, n_clos
 
 def _null_choices(
     release: SurrogateRelease,
-    records: Columns,
+    records: ConformedColumns,
     answers: Ints,
     *,
     n_closest: int,
@@ -120,7 +120,7 @@ def node_counts(trees: Sequence[DecisionTree]) -> NodeCounts:
     )
 
 
-def stability(release: SurrogateRelease, records: Columns) -> tuple[float, float, float] | None:
+def stability(release: SurrogateRelease, records: ConformedColumns) -> tuple[float, float, float] | None:
     """Return the shares of records that get the same group, tree and leaf conditions as the record nearest to them."""
     some = records.take(_sample(records))
     if some.n_records < 2:
@@ -144,7 +144,7 @@ def stability(release: SurrogateRelease, records: Columns) -> tuple[float, float
     )
 
 
-def _sample(records: Columns) -> Indices:
+def _sample(records: ConformedColumns) -> Indices:
     """Return the rows of at most so many records, evenly spaced, so that a measure is repeatable."""
     n = records.n_records
     return np.arange(n) if n <= MOST_PAIRED else np.linspace(0, n - 1, MOST_PAIRED).astype(np.intp)
@@ -156,7 +156,7 @@ def representativeness(release: SurrogateRelease, training: ReleaseRecords) -> f
     return float(release.answers.agree(decided, training.answers).mean())
 
 
-def reach(release: SurrogateRelease, records: Columns, answers: Ints) -> float:
+def reach(release: SurrogateRelease, records: ConformedColumns, answers: Ints) -> float:
     """Return the mean over the trees of the share of all records on which a tree decides as the black box."""
     at = _sample(records)
     some, kind = records.take(at), release.answers
@@ -182,7 +182,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         check_is_fitted(self, "release_")
         return self.release_
 
-    def _measured(self, X: object) -> tuple[Columns, AnyArray, Ints]:
+    def _measured(self, X: object) -> tuple[ConformedColumns, AnyArray, Ints]:
         """Return records, what the black box says of them, and the place of that, -1 for no answer of the release."""
         release = self.release()
         _, native, data = open_records(X, release.domain)
@@ -236,7 +236,9 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         decided = self._decided(columns, self._closest(guided, n_closest))
         return self._right(choose(decided, answers, self.release_.answers), truth)
 
-    def _quality(self, columns: Columns, decided: Ints, groups: Indices, truth: AnyArray | None) -> Quality | None:
+    def _quality(
+        self, columns: ConformedColumns, decided: Ints, groups: Indices, truth: AnyArray | None
+    ) -> Quality | None:
         """Return how well the trees of these groups predict the truth; None without it."""
         # Shapes: columns (n,); decided, groups, truth (n,).
         if truth is None:
@@ -258,7 +260,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
             return None
         return Quality.baseline(self.release_.answers.places(truth), len(classes))
 
-    def _decided(self, columns: Columns, n_closest: int) -> Ints:
+    def _decided(self, columns: ConformedColumns, n_closest: int) -> Ints:
         return self.release_.decisions(columns, self.release_.closest(columns, n_closest))
 
     def _closest(self, guided: bool, n_closest: int | None) -> int:

@@ -11,13 +11,13 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.grid import few_cuts, with_cuts
 from glassine.learners.antecedents import declared
-from glassine.learners.budget import ONE_FIT, RECORDS, REFUSALS, TIMING, Budget, refuse_small_rate
+from glassine.learners.budget import ONE_FIT, RECORDS, REFUSALS, TIMING, FitBudget, refuse_small_rate
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import EXACT_DRAWS, Paid
 from glassine.sealed.gibbs import powers_bytes
-from glassine.sealed.losses import MOST_STEPS, Loss
+from glassine.sealed.losses import MOST_STEPS, LeafCosts
 from glassine.sealed.model_class import as_fine_as_summed
 from glassine.sealed.trees import TreeClass
 
@@ -47,15 +47,15 @@ def tree_class_of(domain: Domain, classes: Sequence[Scalar] | None, depth: int) 
     literals = declared(where_private_trees_split(domain), domain.names)
     logic = LiteralLogic.of(domain, literals, up_to_negation=True)
     if classes is not None:
-        return TreeClass(logic=logic, depth=depth, loss=Loss.errors(len(classes)))
-    members = TreeClass(logic=logic, depth=depth, loss=Loss.squares(MOST_STEPS))
-    return as_fine_as_summed(members, Loss.squares)
+        return TreeClass(logic=logic, depth=depth, loss=LeafCosts.errors(len(classes)))
+    members = TreeClass(logic=logic, depth=depth, loss=LeafCosts.squares(MOST_STEPS))
+    return as_fine_as_summed(members, LeafCosts.squares)
 
 
-def tree_budget(epsilon: float, trees: TreeClass, n_groups: int) -> Budget:
+def tree_budget(epsilon: float, trees: TreeClass, n_groups: int) -> FitBudget:
     """Return the budget of each tree, or refuse the draw; nothing is drawn."""
     # Nothing is spent on thresholds or counts: a tree has public ones, and publishes none.
-    budget = Budget.split(epsilon, literals_share=0.2, counts_share=0.0, with_literals=False)
+    budget = FitBudget.split(epsilon, literals_share=0.2, counts_share=0.0, with_literals=False)
     slack = trees.rounding()
     refuse_small_rate(budget, slack, trees.loss.parts * trees.loss.unit)
     trees.refuse_too_large(

@@ -20,7 +20,7 @@ from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.records.arrays import AnyArray, Bools
 from glassine.records.cells import Flag, Reader
-from glassine.records.columns import Columns, is_column, values_of
+from glassine.records.columns import ConformedColumns, is_column, values_of
 from glassine.records.containers import are_rows, rows_as_objects, schema
 from glassine.records.flags import check_types, settled
 from glassine.records.reading import read as read_cells
@@ -57,7 +57,7 @@ class Layout:
             out[:, i] = [math.nan if value is None and not words else value for value in columns[name]]
         return out
 
-    def of_columns(self, columns: Columns) -> Any:
+    def of_columns(self, columns: ConformedColumns) -> Any:
         """Return records in this form, in types that follow from their domain alone; numbers are doubles."""
         arrays = {name: columns.values(name) for name in self.names}
         if self.backend is not None:
@@ -149,7 +149,7 @@ def of_persons(X: Any, persons: Any, domain: Domain | None, k: int) -> tuple[Any
     return X, domain, whose
 
 
-def open_each(X: object, domain: Domain) -> tuple[Layout, Columns, Bools]:
+def open_each(X: object, domain: Domain) -> tuple[Layout, ConformedColumns, Bools]:
     """Return the form of records, the records read one by one, and which of them the domain describes.
 
     A value that is not declared, no number, or missing where none may be, refuses nothing: it is read as
@@ -254,7 +254,7 @@ def round_numbers(near: Fraction) -> list[Fraction]:
     return [Fraction(10) ** (power + shift) * lead for shift in (-1, 0, 1) for lead in (1, 2, 5)]
 
 
-def read(data: object, domain: Domain, *, refuse_outside: bool) -> Columns:
+def read(data: object, domain: Domain, *, refuse_outside: bool) -> ConformedColumns:
     """Return records as columns of a domain."""
     attributes = {name: domain[name] for name in domain}
     unbound = {
@@ -278,10 +278,10 @@ def read(data: object, domain: Domain, *, refuse_outside: bool) -> Columns:
                 raise InvalidDataError(
                     f"records lie outside the domain in {name!r}.", remedy="Clip or drop them, or widen the bounds."
                 )
-    return Columns(attributes=attributes, numbers=numbers, codes=columns.codes)
+    return ConformedColumns(attributes=attributes, numbers=numbers, codes=columns.codes)
 
 
-def row(columns: Columns, index: int) -> Record:
+def row(columns: ConformedColumns, index: int) -> Record:
     """Return one record of columns as plain values."""
     out: Record = {}
     for name in columns.names:

@@ -21,7 +21,7 @@ from glassine.formats.json import TREE
 from glassine.models import DecisionTree
 from glassine.privacy.certificate import Certificate
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.surrogates.answers import (
     FEWEST_BEHIND_MEANS,
     Answers,
@@ -185,18 +185,18 @@ class SurrogateRelease:
         """Return a group's representative by attribute."""
         return dict(zip(self.domain.names, self.representatives[group], strict=True))
 
-    def closest(self, records: Columns, n_closest: int) -> Indices:
+    def closest(self, records: ConformedColumns, n_closest: int) -> Indices:
         """Return for each record the groups of its closest representatives, nearest first, shape (n, n_closest)."""
         return self.metric.closest(self.metric.embed(records), self._points, n_closest, self.domain)
 
-    def decisions(self, records: Columns, groups: Indices) -> Ints:
+    def decisions(self, records: ConformedColumns, groups: Indices) -> Ints:
         """Return for each record and each of its groups the place of what the group's tree answers.
 
         It is the index of a class, or the number of steps of a mean above the lower bound.
 
         Parameters
         ----------
-        records : Columns
+        records : ConformedColumns
             The records, n of them.
         groups : ndarray of int, shape (n, m)
             Groups whose trees are asked, for each record.
@@ -378,7 +378,7 @@ def confirmed(
     return replace(explanation, contrasts=tuple(checked))
 
 
-def decided_by(tree: DecisionTree, records: Columns, answers: Answers) -> Ints:
+def decided_by(tree: DecisionTree, records: ConformedColumns, answers: Answers) -> Ints:
     """Return the place of what a tree answers on each record, shape (n,)."""
     places = np.array([answers.given_by(cell.evidence) for cell in tree.cells], dtype=np.int64)
     return np.asarray(places[tree.apply(records)])

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.people import CLOSEST, People
-from glassine.attacks.disclosure.people import Column as Values
+from glassine.attacks.disclosure.people import PeopleColumn as Values
 from glassine.compiling import compiled
 from glassine.domain.literals import number
 from glassine.formats.sklearn.encodings import Column, Number

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.candidates import MULTIWAY, ONE_VALUE, THRESHOLD, View, compared_views, worst_slacks
-from glassine.attacks.disclosure.people import People, Split
+from glassine.attacks.disclosure.people import People, PeopleSplit
 from glassine.learners.greedy.impurity import Criterion, impurity, split_information
 from glassine.models import DecisionTree
 from glassine.records.arrays import AnyArray, Array, Bools, Ints
@@ -282,7 +282,7 @@ def derive_constraints(
         smallest = int(sizes_of[sizes_of > 0].min(initial=np.inf)) if (sizes_of > 0).any() else 1
     if smallest is None and adversary.internal_nodes:
         notes.append("Without the sizes of the leaves no candidate is known to have been allowed: min_samples_leaf=1.")
-    splits: tuple[Split, ...] = people.splits if adversary.internal_nodes else ()
+    splits: tuple[PeopleSplit, ...] = people.splits if adversary.internal_nodes else ()
     building = _Building(people)
     divisors = np.ones(len(people.splits))
     views: list[View] = []
@@ -328,7 +328,7 @@ def _members(people: People, sampled: bool, members: Array | None) -> Array | No
     return None if not sampled else np.zeros(len(people.leaf_nodes)) if members is None else members
 
 
-def _branch_sizes(people: People, split: Split, members: Array | None) -> Array:
+def _branch_sizes(people: People, split: PeopleSplit, members: Array | None) -> Array:
     """Return the people of each branch of a split, or the training records among them."""
     if members is None:
         return np.bincount(split.branch, weights=people.sizes[split.members]).astype(np.float64)
@@ -348,7 +348,7 @@ class _Building:
         self.values: list[npt.NDArray[np.int32]] = []
         self.heads: list[tuple[int, int, View]] = []
 
-    def add(self, i: int, split: Split, view: View, *, smallest: int | None) -> None:
+    def add(self, i: int, split: PeopleSplit, view: View, *, smallest: int | None) -> None:
         """Add the candidates of one attribute at one split, if there are any."""
         codes = view.of(split.members)
         if codes.min() < 0:

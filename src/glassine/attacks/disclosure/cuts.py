@@ -106,7 +106,7 @@ def _sampled_cut(constraints: Constraints, family: int, at: int, x: Array, terms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Point:
+class CutSolution:
     """A solution of the relaxation with some cuts."""
 
     table: Array  # Expected people of each quasi-identifier and class; shape (q, c)
@@ -179,7 +179,7 @@ class Engine:
             out[self.people.leaf[cut.members]] = True
         return out
 
-    def solve(self, cuts: Sequence[Cut], multipliers: Array, *, precision: float) -> Point:
+    def solve(self, cuts: Sequence[Cut], multipliers: Array, *, precision: float) -> CutSolution:
         """Return the table of most entropy under the leaves and some cuts."""
         # Shapes: multipliers (k,).
         if self.limit is not None:
@@ -229,7 +229,7 @@ class Engine:
                 self._rows[kept] = solution.rows
                 self._totals = solution.forms[len(cuts) :]
         shares = table / mass[:, None]
-        return Point(
+        return CutSolution(
             table=self.people.sizes[:, None] * shares[self._atom],
             multipliers=out,
             value=value,
@@ -273,7 +273,7 @@ class Engine:
 class Approximation:
     """What outer approximation ends with."""
 
-    point: Point  # The last table
+    point: CutSolution  # The last table
     # Upper bound of the entropy of every table that the linearised constraints allow, in nats over all people.
     bound: float
     cuts: tuple[Cut, ...]  # The cuts that the table was solved with
@@ -284,7 +284,7 @@ class Approximation:
 def outer_approximation(
     engine: Engine,
     constraints: Constraints,
-    start: Point,
+    start: CutSolution,
     terms: NodeTerms,
     *,
     precision: float = 1e-10,

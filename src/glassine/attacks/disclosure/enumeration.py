@@ -28,7 +28,7 @@ AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Block:
+class TableBlock:
     """All tables of some quasi-identifiers that nothing so far excludes."""
 
     members: Indices  # The quasi-identifiers; shape (m,)
@@ -62,7 +62,7 @@ def enumerate_worlds(disclosure: Disclosure, *, most_worlds: int = 200_000) -> E
     return _mean(disclosure, [blocks[int(i)] for i in np.unique(place)], most_worlds)
 
 
-def _mean(disclosure: Disclosure, blocks: list[Block], most_worlds: int) -> Enumeration:
+def _mean(disclosure: Disclosure, blocks: list[TableBlock], most_worlds: int) -> Enumeration:
     """Return the mean of the worlds that consist of one table of each block and have the class totals."""
     people, leaves = disclosure.people, disclosure.leaves
     shape = (len(people.sizes), leaves.n_classes)
@@ -114,7 +114,7 @@ def _rows(n: int, capacity: Ints) -> Tables:
     return np.concatenate(out)
 
 
-def _leaf_block(disclosure: Disclosure, leaf: int, most_worlds: int) -> Block:
+def _leaf_block(disclosure: Disclosure, leaf: int, most_worlds: int) -> TableBlock:
     """Return the tables of one leaf."""
     people, leaves = disclosure.people, disclosure.leaves
     members = np.flatnonzero(people.leaf == leaf)
@@ -142,10 +142,10 @@ def _leaf_block(disclosure: Disclosure, leaf: int, most_worlds: int) -> Block:
         raise NoWorldError(
             f"no table of whole people agrees with what {name} states. Check its counts and error rate.", clashes=()
         )
-    return Block(members=members, tables=tables)
+    return TableBlock(members=members, tables=tables)
 
 
-def _product(blocks: list[Block], node: int, most_worlds: int) -> Block:
+def _product(blocks: list[TableBlock], node: int, most_worlds: int) -> TableBlock:
     """Return all combinations of the tables of several blocks."""
     needed = math.prod(len(block.tables) for block in blocks)
     if needed > most_worlds:
@@ -155,10 +155,10 @@ def _product(blocks: list[Block], node: int, most_worlds: int) -> Block:
         k = len(tables)
         left = np.repeat(tables, len(block.tables), axis=0)
         tables = np.concatenate([left, np.tile(block.tables, (k, 1, 1))], axis=1)
-    return Block(members=np.concatenate([block.members for block in blocks]), tables=tables)
+    return TableBlock(members=np.concatenate([block.members for block in blocks]), tables=tables)
 
 
-def _filtered(constraints: Constraints, block: Block, v: int, families: Indices) -> Block:
+def _filtered(constraints: Constraints, block: TableBlock, v: int, families: Indices) -> TableBlock:
     """Return the tables of a block that satisfy the constraints of one node."""
     place = np.full(len(constraints.people.sizes), -1, dtype=np.intp)
     place[block.members] = np.arange(len(block.members))
@@ -182,7 +182,7 @@ def _filtered(constraints: Constraints, block: Block, v: int, families: Indices)
             "adversary.",
             clashes=(clash,),
         )
-    return Block(members=block.members, tables=block.tables[kept])
+    return TableBlock(members=block.members, tables=block.tables[kept])
 
 
 def _own_terms(constraints: Constraints, tables: Ints, v: int, place: Indices) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ from glassine.attacks.disclosure.adversary import Adversary, completed, read_hin
 from glassine.attacks.disclosure.board import lay_out
 from glassine.attacks.disclosure.chain import first_world
 from glassine.attacks.disclosure.constraints import Clash, Constraints, derive_constraints
-from glassine.attacks.disclosure.cuts import Approximation, Engine, Point, outer_approximation
+from glassine.attacks.disclosure.cuts import Approximation, CutSolution, Engine, outer_approximation
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.lagrangian import LocalOptimum, Starts, augmented_lagrangian, starting_tables
 from glassine.attacks.disclosure.leaves import ExpectedLeaves, LeafKnowledge, assumed_noise, read_leaves, read_noisy
@@ -346,7 +346,12 @@ class _Climb:
 
 
 def _estimate(
-    engine: Engine, constraints: Constraints, start: Point, tree: DecisionTree, adversary: Adversary, climbing: _Climb
+    engine: Engine,
+    constraints: Constraints,
+    start: CutSolution,
+    tree: DecisionTree,
+    adversary: Adversary,
+    climbing: _Climb,
 ) -> Disclosure:
     notes = list(constraints.notes)
     allowance = constraints.allowance()
@@ -394,7 +399,7 @@ def _disclosure(
     constraints: Constraints,
     tree: DecisionTree,
     adversary: Adversary,
-    points: tuple[Point, Point],
+    points: tuple[CutSolution, CutSolution],
     *,
     bound: float,
 ) -> Disclosure:
@@ -431,7 +436,7 @@ def _disclosure(
 
 
 def _local(
-    engine: Engine, constraints: Constraints, start: Point, climbing: _Climb, notes: list[str], found: Disclosure
+    engine: Engine, constraints: Constraints, start: CutSolution, climbing: _Climb, notes: list[str], found: Disclosure
 ) -> list[LocalOptimum]:
     """Return the local optima that keep all constraints, the one of most entropy first."""
     reached, number = [], climbing.starts.number

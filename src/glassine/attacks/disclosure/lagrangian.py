@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from glassine.attacks.disclosure.constraints import Clash, Constraints
-from glassine.attacks.disclosure.cuts import Engine, Point
+from glassine.attacks.disclosure.cuts import CutSolution, Engine
 from glassine.attacks.disclosure.dual import TimeLimit
 from glassine.attacks.disclosure.logits import LogitProblem, impurity_slope
 from glassine.domain.attributes import is_whole
@@ -88,7 +88,7 @@ class Starts:
 class LocalOptimum:
     """Where the search ends from one start."""
 
-    point: Point  # The table
+    point: CutSolution  # The table
     active: tuple[Clash, ...]  # The internal constraints that have a price
     steps: int  # Number of rises of the prices
     feasible: bool  # Whether the table satisfies every constraint to its tolerance
@@ -125,7 +125,7 @@ def starting_tables(
 def augmented_lagrangian(
     engine: Engine,
     constraints: Constraints,
-    start: Point,
+    start: CutSolution,
     table: Array,
     *,
     rng: np.random.Generator,
@@ -149,7 +149,7 @@ def augmented_lagrangian(
     if not feasible and constraints.satisfied(table) and posed.residual(table) < ALLOWED:
         # A world of whole people, or the truth, is allowed itself.
         best, feasible = _furthest(constraints, table, free), True
-    point = Point(
+    point = CutSolution(
         table=best,
         multipliers=np.zeros(0),
         value=start.value,

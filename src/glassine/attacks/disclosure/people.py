@@ -21,7 +21,7 @@ CLOSEST = 1e-7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Column:
+class PeopleColumn:
     """One attribute of the distinct quasi-identifiers."""
 
     codes: npt.NDArray[np.int32]  # Index into ``values``; -1 where the value is missing; shape (q,)
@@ -32,7 +32,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Split:
+class PeopleSplit:
     """An internal node that people reach."""
 
     node: int  # Its index in the tree
@@ -48,10 +48,10 @@ class People:
     person: Indices  # The quasi-identifier of each person; shape (n,)
     sizes: Ints  # Number of people of each quasi-identifier; shape (q,)
     first: Indices  # The first person of each; shape (q,)
-    columns: Mapping[str, Column]  # The attributes of the tree that the reader knows
+    columns: Mapping[str, PeopleColumn]  # The attributes of the tree that the reader knows
     leaf: Indices  # The leaf of each quasi-identifier, among those that hold people; shape (q,)
     leaf_nodes: tuple[int, ...]  # The node of each such leaf, depth first
-    splits: tuple[Split, ...]  # The internal nodes that people reach, parents first
+    splits: tuple[PeopleSplit, ...]  # The internal nodes that people reach, parents first
 
     @property
     def n_people(self) -> int:
@@ -94,7 +94,7 @@ def read_people(
     own = {name: data[name][first] for name in names}
     leaf, leaf_nodes, splits = _descend(model, own, first, superset)
     kept = {
-        name: Column(codes=column.codes[first], values=column.values, levels=column.levels)
+        name: PeopleColumn(codes=column.codes[first], values=column.values, levels=column.levels)
         for name, column in columns.items()
     }
     return People(
@@ -138,7 +138,7 @@ def _lists(literal: object) -> bool:
     return not set(getattr(literal, "values", ())) <= {0, 1}
 
 
-def _column(values: AnyArray, category: bool) -> Column:
+def _column(values: AnyArray, category: bool) -> PeopleColumn:
     """Return a column of all people, coded."""
     gaps = is_missing(values)
     codes = np.full(len(values), -1, dtype=np.int32)
@@ -156,7 +156,7 @@ def _column(values: AnyArray, category: bool) -> Column:
         known = np.empty(len(index), dtype=object)
         known[:] = list(index)
     codes[~gaps] = inverse
-    return Column(codes=codes, values=known, levels=levels)
+    return PeopleColumn(codes=codes, values=known, levels=levels)
 
 
 def _distinct(columns: Sequence[npt.NDArray[np.int32]]) -> tuple[Indices, Indices, Ints]:
@@ -171,11 +171,11 @@ def _distinct(columns: Sequence[npt.NDArray[np.int32]]) -> tuple[Indices, Indice
 
 def _descend(
     model: DecisionTree, columns: Mapping[str, AnyArray], rows: Indices, superset: bool
-) -> tuple[Indices, tuple[int, ...], tuple[Split, ...]]:
+) -> tuple[Indices, tuple[int, ...], tuple[PeopleSplit, ...]]:
     """Return the leaf of each record, the leaves that hold any, and the splits on the way, parents first."""
     leaf = np.empty(len(rows), dtype=np.intp)
     leaf_nodes: list[int] = []
-    splits: list[Split] = []
+    splits: list[PeopleSplit] = []
 
     def name(node: int) -> str:
         return model.nodes[node].branches[0].literal.attribute
@@ -196,5 +196,5 @@ def _descend(
             leaf_nodes.append(visit.node)
             continue
         members, branch = visit.rows.astype(np.int32), visit.branch.astype(np.int32)
-        splits.append(Split(node=visit.node, attribute=name(visit.node), members=members, branch=branch))
+        splits.append(PeopleSplit(node=visit.node, attribute=name(visit.node), members=members, branch=branch))
     return leaf, tuple(leaf_nodes), tuple(splits)

@@ -41,11 +41,11 @@ from glassine.auditing.findings.values import OF_THE_MODEL as OF_THE_MODEL
 from glassine.auditing.findings.values import AttributeFinding as AttributeFinding
 from glassine.auditing.findings.values import DomainSummary as DomainSummary
 from glassine.auditing.findings.values import ModelSummary as ModelSummary
-from glassine.auditing.findings.values import Part as Part
 from glassine.auditing.findings.values import PartsFinding as PartsFinding
 from glassine.auditing.findings.values import ReconstructionFinding as ReconstructionFinding
 from glassine.auditing.findings.values import ReleaseSummary as ReleaseSummary
 from glassine.auditing.findings.values import SeveralSummary as SeveralSummary
-from glassine.auditing.findings.values import SubgroupFinding as SubgroupFinding
+from glassine.auditing.findings.values import ShownPart as ShownPart
+from glassine.auditing.findings.values import SubgroupBitsFinding as SubgroupBitsFinding
 from glassine.auditing.findings.values import TreeNode as TreeNode
 from glassine.auditing.findings.values import Verdict as Verdict

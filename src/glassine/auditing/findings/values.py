@@ -172,7 +172,7 @@ class DomainSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ShownPart:
     """A leaf or a rule as the report shows it.
 
     Attributes
@@ -230,7 +230,7 @@ class PartsFinding:
 
     Attributes
     ----------
-    parts : tuple of Part
+    parts : tuple of ShownPart
         The leaves or rules, in the model's order.
     nodes : tuple of TreeNode
         The shape of a tree, each node after its parent; empty for a rule list.
@@ -238,7 +238,7 @@ class PartsFinding:
         Whether sizes were counted in the data, because the model does not publish them, or people are counted.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[ShownPart, ...]
     nodes: tuple[TreeNode, ...]
     counted: bool = False
 
@@ -263,7 +263,7 @@ class AttributeFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SubgroupFinding:
+class SubgroupBitsFinding:
     """Bits learned per record of a subgroup: mean and largest."""
 
     attribute: str

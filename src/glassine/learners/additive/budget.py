@@ -18,7 +18,7 @@ from glassine.privacy.exact import decimal
 from glassine.privacy.fine_gaussian import UNITS, slack_of, tail_per_value
 from glassine.privacy.release import Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit
-from glassine.sealed.accounts import Account
+from glassine.sealed.accounts import FitAccount
 
 RESERVED = 1e-6
 """Share of epsilon that is kept for the slack of discrete noise, which grows with the number of values released.
@@ -102,7 +102,7 @@ class GaussianBudget:
         return certificate_of(
             events,
             model,
-            account=Account(total=self.epsilon, delta=self.delta, unit=self.unit),
+            account=FitAccount(total=self.epsilon, delta=self.delta, unit=self.unit),
             paid=paid,
             public=public,
             assumptions=(RELEASES,),

@@ -18,7 +18,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.formats import fingerprint
 from glassine.learners.additive.budget import GaussianBudget
-from glassine.learners.additive.fitting import Card, Plan, Private, fit_model
+from glassine.learners.additive.fitting import AdditivePlan, Card, Private, fit_model
 from glassine.learners.additive.memory import check_memory, most_bins, most_released, pairs_asked_for, table_bytes
 from glassine.learners.additive.smoothing import LoadedSmoothing
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
@@ -35,7 +35,7 @@ from glassine.privacy.release import Price
 from glassine.records.arrays import AnyArray, Array
 from glassine.sealed.binned import AdditiveRecords
 from glassine.sealed.gaussian import GaussianOracle, asking_sums
-from glassine.sealed.persons import Persons
+from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata
 from glassine.sealed.plan import Plan as Sealed
 from glassine.sealed.residuals import Kernels
@@ -102,7 +102,7 @@ class AdditiveEstimator(Editable):
 
     @abstractmethod
     def _read_training(
-        self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool
+        self, X: object, y: object, times: CountedPersons | npt.ArrayLike | None, *, private: bool
     ) -> tuple[AdditiveRecords, Training]:
         """Read the arguments of a fit; ``times`` are persons or sample weights."""
 
@@ -166,7 +166,7 @@ class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # sc
     classes_: AnyArray = field(init=False)  # Classes; shape (c,)
 
     def _read_training(
-        self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool
+        self, X: object, y: object, times: CountedPersons | npt.ArrayLike | None, *, private: bool
     ) -> tuple[AdditiveRecords, Training]:
         read = read_classes(self, X, y, domain=self.domain, classes=self.classes, times=times, private=private)
         check_two_classes(read[1].target.classes or ())
@@ -193,7 +193,7 @@ class AdditiveRegressor(RegressorMixin, Editable):  # type: ignore[misc]  # scik
     target_range: tuple[float, float] | None = None
 
     def _read_training(
-        self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool
+        self, X: object, y: object, times: CountedPersons | npt.ArrayLike | None, *, private: bool
     ) -> tuple[AdditiveRecords, Training]:
         return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=times, private=private)
 
@@ -225,13 +225,13 @@ class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
         """Return what the model is rounded to; None where it is published as fitted."""
         return None
 
-    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[AdditiveRecords, Metadata]:
+    def _read_at_once(self, X: object, y: object, persons: CountedPersons | None) -> tuple[AdditiveRecords, Metadata]:
         records, training = self._read_training(X, y, persons, private=True)
         return records, training.metadata(self)
 
-    def _fixed(self, training: Training, interactions: object) -> Plan:
+    def _fixed(self, training: Training, interactions: object) -> AdditivePlan:
         """Return what is fixed before anything is released."""
-        return Plan.of(
+        return AdditivePlan.of(
             training,
             algorithm=self.algorithm,
             accounting=self.accounting,
@@ -308,7 +308,9 @@ class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
             learn=asking_sums(partial(self._fitted, training, budget, plan), budget.mu),
         )
 
-    def _fitted(self, training: Training, budget: GaussianBudget, plan: Plan, oracle: GaussianOracle) -> dict[str, Any]:
+    def _fitted(
+        self, training: Training, budget: GaussianBudget, plan: AdditivePlan, oracle: GaussianOracle
+    ) -> dict[str, Any]:
         source = f"glassine.{type(self).__name__}"
         privacy = Private(budget=budget, oracle=oracle)
         model = fit_model(training, plan, privacy, source=source, progress=self.progress)

@@ -87,7 +87,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class AdditivePlan:
     """What is fixed before anything is released."""
 
     # algorithm, accounting: as in the estimators.
@@ -112,7 +112,7 @@ class Plan:
         monotone: Any,
         interactions: Any = 0,
         card: Card | None = None,
-    ) -> Plan:
+    ) -> AdditivePlan:
         """Return the plan for parameters as given."""
         for name, value, words in (("algorithm", algorithm, ALGORITHMS), ("accounting", accounting, ACCOUNTINGS)):
             check_choice(value, name, words)
@@ -273,7 +273,7 @@ class Ordinary:
 
 
 def fit_model(
-    training: Training, plan: Plan, privacy: Privacy, *, source: str, progress: Progress | None
+    training: Training, plan: AdditivePlan, privacy: Privacy, *, source: str, progress: Progress | None
 ) -> AdditiveModel:
     """Release the target's base, the bins and the scores, and return the model.
 
@@ -299,7 +299,7 @@ class _Run:
     """One fit under way: what is public, and what it may ask."""
 
     training: Training
-    plan: Plan
+    plan: AdditivePlan
     privacy: Privacy
     source: str
     progress: Progress | None

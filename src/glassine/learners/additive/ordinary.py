@@ -16,7 +16,7 @@ from glassine.learners.additive.estimators import (
     AdditiveRegressor,
     attributes_of,
 )
-from glassine.learners.additive.fitting import Ordinary, Plan, fit_model
+from glassine.learners.additive.fitting import AdditivePlan, Ordinary, fit_model
 from glassine.learners.additive.grids import MOST_BINS
 from glassine.learners.additive.memory import check_memory, pairs_asked_for
 from glassine.learners.additive.publishing import declared_bins
@@ -39,7 +39,7 @@ class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
 
     def _learn(self, X: object, y: object, times: npt.ArrayLike | None) -> dict[str, Any]:
         records, training = self._read_training(X, y, times, private=False)
-        plan = Plan.of(
+        plan = AdditivePlan.of(
             training,
             algorithm=self.algorithm,
             accounting="gdp",

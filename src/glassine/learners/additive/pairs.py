@@ -10,7 +10,7 @@ import numpy as np
 
 from glassine.learners.additive.grids import Axis, counted_once
 from glassine.learners.additive.publishing import Frame
-from glassine.learners.additive.smoothing import Cells, random_walk
+from glassine.learners.additive.smoothing import TermCells, random_walk
 from glassine.learners.additive.targets import Base
 from glassine.models import Term
 from glassine.records.arrays import Array, Ints
@@ -105,7 +105,7 @@ def _even_runs(counts: Array, most: int) -> Ints:
     return out
 
 
-def cells_of_pair(pair: Pair, counts: Array) -> Cells:
+def cells_of_pair(pair: Pair, counts: Array) -> TermCells:
     """Return what the fit knows of a pair: cells, and priors under which a score is zero on average along either."""
     # Shapes: counts (cells,).
     rough = ROUGHNESS if any(axis.ordered and axis.n_ordered >= 3 for axis in pair.axes) else (1.0,)
@@ -115,7 +115,7 @@ def cells_of_pair(pair: Pair, counts: Array) -> Cells:
         covariances.append(
             np.asarray(product * (len(product) / max(float(np.trace(product)), 1e-300)), dtype=np.float64)
         )
-    return Cells(counts=counts, covariances=tuple(covariances))
+    return TermCells(counts=counts, covariances=tuple(covariances))
 
 
 def _centred(axis: Axis, share: float) -> Array:

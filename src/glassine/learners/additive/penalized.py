@@ -21,7 +21,7 @@ from glassine.learners.additive.pairs import (
     release_gains,
 )
 from glassine.learners.additive.publishing import COUNT_SHARE, SELECT_SHARE, Shapes, most_pairs, ordered, pair_bins
-from glassine.learners.additive.smoothing import Cells, Descent, Rounds, cells_of
+from glassine.learners.additive.smoothing import Descent, Rounds, TermCells, cells_of
 from glassine.learners.additive.targets import Base
 from glassine.records.arrays import Array
 from glassine.sealed.binned import Terms
@@ -71,7 +71,7 @@ class _Stage:
     done: int
     all: int
 
-    def run(self, terms: Terms, cells: Sequence[Cells], base: Base, before: Descent | None) -> Descent:
+    def run(self, terms: Terms, cells: Sequence[TermCells], base: Base, before: Descent | None) -> Descent:
         """Run the rounds; the scores of the records are those after the last of them."""
         # Squares of mu add up over the rounds. In each a record adds at most 1 to one bin of every term, and half to
         # the curvature.

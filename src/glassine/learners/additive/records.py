@@ -10,7 +10,7 @@ import numpy as np
 from glassine.domain import Integer, Real
 from glassine.learners.reading import EngineIntake, records_at
 from glassine.records.arrays import AnyArray, Ints
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.records.cuts import Cuts
 from glassine.sealed.binned import Binned, Bins, Cells, Grid, Places, Tables, parts_of, read_cells, tables_of
 from glassine.sealed.ingest import scaled
@@ -142,7 +142,9 @@ class CountedNumbers:
         return binned_and_counts
 
 
-def _in_cells(intake: EngineIntake, cuts: Cuts, more: tuple[str, ...] = ()) -> Iterator[tuple[Columns, Ints, Ints]]:
+def _in_cells(
+    intake: EngineIntake, cuts: Cuts, more: tuple[str, ...] = ()
+) -> Iterator[tuple[ConformedColumns, Ints, Ints]]:
     """Yield the distinct records, class and number of each; as far as cuts distinguish them."""
     # Columns of more are distinguished exactly. There is always one attribute: records need a column.
     names = [name for name in intake.domain if name in cuts] or list(intake.domain)[:1]

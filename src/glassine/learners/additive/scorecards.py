@@ -26,7 +26,7 @@ from glassine.models.bins import CategoryBins, NumericBins
 from glassine.models.scorecard import card_of
 from glassine.privacy.certificate import Certificate
 from glassine.records.arrays import Array, Ints
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.sealed.binned import Grid, read_cells
 
 RIDGE = 1.0
@@ -278,7 +278,7 @@ def _ridge(
 
 
 def _polished(
-    card: AdditiveModel, columns: Columns, labels: Ints, times: Array, most: int, progress: Progress | None
+    card: AdditiveModel, columns: ConformedColumns, labels: Ints, times: Array, most: int, progress: Progress | None
 ) -> AdditiveModel:
     """Return the card calibrated on its counts, with points moved by one as long as the log loss falls."""
     best = _calibrated(card, columns, labels, times)
@@ -314,7 +314,9 @@ def _with_terms(model: AdditiveModel, terms: Sequence[Term]) -> AdditiveModel:
     return replace(model, terms=tuple(terms), scorecard=card_of(terms, model.intercept[0], _unit(model)))
 
 
-def _calibrated(model: AdditiveModel, columns: Columns, labels: Ints, times: Array) -> tuple[float, AdditiveModel]:
+def _calibrated(
+    model: AdditiveModel, columns: ConformedColumns, labels: Ints, times: Array
+) -> tuple[float, AdditiveModel]:
     """Return the log loss on the records, and the card calibrated on its counts."""
     unit, lowest = _unit(model), model.scorecard.risks[0].points if model.scorecard else 0
     totals = np.rint((model.scores(columns)[:, 0] - model.intercept[0]) / unit).astype(np.int64) - lowest

@@ -31,7 +31,7 @@ shrink to nothing for a term without signal. ``tests/learners/test_ebm_bands.py`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cells:
+class TermCells:
     """What the fit knows of a term: its bins, or the cells of its two attributes."""
 
     counts: Array  # Released number of records in each cell, at least 1; shape (cells,)
@@ -44,10 +44,10 @@ class Cells:
         return len(self.counts)
 
 
-def cells_of(axis: Axis) -> Cells:
+def cells_of(axis: Axis) -> TermCells:
     """Return what the fit knows of the term of one attribute."""
     counts: Array = np.maximum(axis.counts, 1.0)
-    return Cells(counts=counts, covariances=tuple(_covariances(axis, counts)))
+    return TermCells(counts=counts, covariances=tuple(_covariances(axis, counts)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +75,7 @@ class Smoother:
     """
 
     def __init__(
-        self, cells: Cells, *, weight: float, noise: float | Array, final: float | Array, spread: float
+        self, cells: TermCells, *, weight: float, noise: float | Array, final: float | Array, spread: float
     ) -> None:
         # weight: curvature of the loss for one record. noise: variance of the noise in the sums that the prior is
         # judged by; final: of the noise that the scores will have in the end; spread: of one record's residual, which
@@ -248,7 +248,7 @@ class Descent:
     """
 
     def __init__(
-        self, terms: Sequence[Cells], base: Base, rounds: Rounds, variance: float, before: Descent | None = None
+        self, terms: Sequence[TermCells], base: Base, rounds: Rounds, variance: float, before: Descent | None = None
     ) -> None:
         # variance: of the noise in one round's sums. before: rounds with other noise on the first of the terms, from
         # whose scores these go on.
@@ -296,7 +296,7 @@ class Descent:
         """The scores so far, one array of shape (bins, outputs) for each term."""
         return tuple(score[: cells.n_bins] for score, cells in zip(self._now, self.terms, strict=True))
 
-    def _smoothers_of(self, cells: Cells) -> list[Smoother]:
+    def _smoothers_of(self, cells: TermCells) -> list[Smoother]:
         # A running mean of rate a has a / (2 - a) of the variance of one round.
         running = self.variance * self.rounds.rate / (2 - self.rounds.rate)
         final = self.rounds.caution * self.variance / self.rounds.number

@@ -26,7 +26,7 @@ from glassine.learners.reading import EngineIntake
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import Array
-from glassine.records.columns import Columns
+from glassine.records.columns import ConformedColumns
 from glassine.records.containers import is_lazy
 from glassine.records.engines import LazyTable
 from glassine.records.reading import read_checked, read_settled
@@ -34,7 +34,7 @@ from glassine.sealed.binned import AdditiveRecords, HeldRecords
 from glassine.sealed.door import OF_THE_INTAKE
 from glassine.sealed.gaussian import Portion, SumsOracle, SumsRelease
 from glassine.sealed.ingest import ANYTHING, scaled
-from glassine.sealed.persons import Persons
+from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata
 from glassine.sealed.residuals import OfTarget
 
@@ -143,7 +143,7 @@ def read_classes(
     *,
     domain: Domain | None,
     classes: Sequence[Scalar] | None,
-    times: Persons | npt.ArrayLike | None = None,
+    times: CountedPersons | npt.ArrayLike | None = None,
     private: bool = True,
 ) -> tuple[AdditiveRecords, Training]:
     """Read the arguments of a classifier's fit, as :func:`glassine.learners.intake.read_training` does."""
@@ -176,7 +176,7 @@ def read_numbers(
     *,
     domain: Domain | None,
     bounds: tuple[float, float] | None,
-    times: Persons | npt.ArrayLike | None = None,
+    times: CountedPersons | npt.ArrayLike | None = None,
     private: bool = True,
 ) -> tuple[AdditiveRecords, Training]:
     """Read the arguments of a regressor's fit."""
@@ -184,7 +184,7 @@ def read_numbers(
     # name; y (n,), or str; times (n,), or Persons, optional.
     reading.check_domain(domain)
     checked = None if bounds is None else checked_bounds(bounds)
-    persons = times if isinstance(times, Persons) else None
+    persons = times if isinstance(times, CountedPersons) else None
     name = target_name(y)
     limits = checked if checked is not None else declared_bounds(domain, name)
     strict = not private or domain is None or domain.inferred or limits is None
@@ -201,7 +201,7 @@ def read_numbers(
     check_lengths(_num_samples(reading.first_column(records)), len(numbers))
     rows = ~np.isnan(numbers)
     weights = None
-    if times is not None and not isinstance(times, Persons):
+    if times is not None and not isinstance(times, CountedPersons):
         weights = reading.multiplicities_of(times, len(numbers))
         rows &= weights > 0
     if not rows.any() and strict:
@@ -221,7 +221,7 @@ def read_numbers(
     if private:
         warn_of(caveats, domain)
     values = scaled(numbers, limits)
-    if isinstance(records, Columns):
+    if isinstance(records, ConformedColumns):
         columns = records
     elif strict:
         columns = read_checked(records, domain, keep_undeclared=True, training=True)

@@ -35,9 +35,9 @@ from glassine.records.bits import BitSets, truths
 from glassine.records.cuts import cuts_of
 from glassine.sealed.binned import HeldRecords
 from glassine.sealed.lists import ListClass
-from glassine.sealed.losses import MOST_STEPS, PARTS, Loss, released_means, released_probabilities
+from glassine.sealed.losses import MOST_STEPS, PARTS, LeafCosts, released_means, released_probabilities
 from glassine.sealed.model_class import ModelClass, as_fine_as_summed
-from glassine.sealed.persons import Persons
+from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata
 from glassine.sealed.store import NumericIntake, upper_parts
 from glassine.sealed.trees import TreeClass
@@ -73,12 +73,12 @@ def read_numeric(
     *,
     domain: Domain | None,
     bounds: tuple[float, float] | None,
-    times: Persons | npt.ArrayLike | None,
+    times: CountedPersons | npt.ArrayLike | None,
     private: bool,
 ) -> NumericIntake | CountedNumericIntake:
     """Read the arguments of a regressor's fit; a lazy frame of a private one stays where it is, as of classes."""
     # Shapes: times (n,), optional.
-    persons = times if isinstance(times, Persons) else None
+    persons = times if isinstance(times, CountedPersons) else None
     records, training = read_numbers(estimator, X, y, domain=domain, bounds=bounds, times=persons, private=private)
     half, middle = training.target.scale
     target_range = middle - half, middle + half
@@ -150,11 +150,11 @@ class ClassLearner(TransparentModel):
         """Return where the conditions come from."""
 
     @abstractmethod
-    def _members(self, domain: Domain, conditions: Sequence[Any], loss: Loss) -> ModelClass[Any]:
+    def _members(self, domain: Domain, conditions: Sequence[Any], loss: LeafCosts) -> ModelClass[Any]:
         """Return all models over some conditions."""
 
     @abstractmethod
-    def _read(self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool) -> Intake:
+    def _read(self, X: object, y: object, times: CountedPersons | npt.ArrayLike | None, *, private: bool) -> Intake:
         """Read the arguments of a fit; ``times`` are persons or sample weights."""
 
     def _ranks(self, n_classes: int) -> bool:
@@ -162,7 +162,7 @@ class ClassLearner(TransparentModel):
         return False
 
     @abstractmethod
-    def _public_loss(self, n_classes: int, steps: int) -> Loss:
+    def _public_loss(self, n_classes: int, steps: int) -> LeafCosts:
         """Return the public part of the loss, with at most so many steps between values."""
 
     def _widest(self, domain: Domain, n_classes: int, part_weight: float = 1.0) -> ModelClass[Any]:
@@ -182,17 +182,17 @@ class Tabulated(ClassLearner):
     counts_share: ClassVar[dict[bool, float]]
     """Share of epsilon for the counts of leaves, by whether the loss ranks."""
 
-    def _loss(self, rates: Array, strength: float, widest: ModelClass[Any]) -> Loss:
+    def _loss(self, rates: Array, strength: float, widest: ModelClass[Any]) -> LeafCosts:
         """Return the loss about base rates, with no more values than the widest class has."""
         return widest.loss
 
     @abstractmethod
-    def _released(self, known: Metadata, loss: Loss, drawn: Drawn) -> tuple[Evidence, ...]:
+    def _released(self, known: Metadata, loss: LeafCosts, drawn: Drawn) -> tuple[Evidence, ...]:
         """Return what a private fit publishes of leaves or rules: it follows from what was released of them."""
 
     @abstractmethod
     def _exact(
-        self, intake: Intake, loss: Loss, values: Sequence[int], counts: Ints, publish: Publish
+        self, intake: Intake, loss: LeafCosts, values: Sequence[int], counts: Ints, publish: Publish
     ) -> tuple[DecisionTree | RuleList, float]:
         """Return what a fit without privacy publishes, with exact figures, and the mean loss of a record."""
 
@@ -217,11 +217,11 @@ class Classes(TransparentClassifier, ClassLearner):
 
     classes: Sequence[Scalar] | None = None
 
-    def _read(self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool) -> Intake:
+    def _read(self, X: object, y: object, times: CountedPersons | npt.ArrayLike | None, *, private: bool) -> Intake:
         return read_training(self, X, y, domain=self.domain, classes=self.classes, times=times, private=private)
 
-    def _public_loss(self, n_classes: int, steps: int) -> Loss:
-        return Loss.errors(n_classes)
+    def _public_loss(self, n_classes: int, steps: int) -> LeafCosts:
+        return LeafCosts.errors(n_classes)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -236,14 +236,14 @@ class RankedClasses(Classes, Tabulated):
         share = check_number(self.accuracy_share, "accuracy_share", low=0.0, high=1.0)
         return share < 1 and n_classes > 1
 
-    def _public_loss(self, n_classes: int, steps: int) -> Loss:
-        return Loss.widest(n_classes, steps) if self._ranks(n_classes) else super()._public_loss(n_classes, steps)
+    def _public_loss(self, n_classes: int, steps: int) -> LeafCosts:
+        return LeafCosts.widest(n_classes, steps) if self._ranks(n_classes) else super()._public_loss(n_classes, steps)
 
-    def _loss(self, rates: Array, strength: float, widest: ModelClass[Any]) -> Loss:
+    def _loss(self, rates: Array, strength: float, widest: ModelClass[Any]) -> LeafCosts:
         steps = (widest.loss.n_values - 1) // len(rates)
-        return Loss.ranking(rates, strength, float(self.accuracy_share), steps=steps)
+        return LeafCosts.ranking(rates, strength, float(self.accuracy_share), steps=steps)
 
-    def _released(self, known: Metadata, loss: Loss, drawn: Drawn) -> tuple[Evidence, ...]:
+    def _released(self, known: Metadata, loss: LeafCosts, drawn: Drawn) -> tuple[Evidence, ...]:
         values, counts, rates, epsilons = drawn
         shares = None
         if rates is not None:
@@ -251,7 +251,7 @@ class RankedClasses(Classes, Tabulated):
         return evidence_of([loss.labels[value] for value in values], counts, shares)
 
     def _exact(
-        self, intake: Intake, loss: Loss, values: Sequence[int], counts: Ints, publish: Publish
+        self, intake: Intake, loss: LeafCosts, values: Sequence[int], counts: Ints, publish: Publish
     ) -> tuple[DecisionTree | RuleList, float]:
         cost = int((loss.costs[list(values)] * counts).sum())
         cells = evidence_of([loss.labels[value] for value in values], counts)
@@ -275,15 +275,15 @@ class Numbers(RegressorMixin, Tabulated):  # type: ignore[misc]  # scikit-learn 
         return 2
 
     def _read(
-        self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool
+        self, X: object, y: object, times: CountedPersons | npt.ArrayLike | None, *, private: bool
     ) -> NumericIntake | CountedNumericIntake:
         return read_numeric(self, X, y, domain=self.domain, bounds=self.target_range, times=times, private=private)
 
-    def _public_loss(self, n_classes: int, steps: int) -> Loss:
-        return Loss.squares(steps)
+    def _public_loss(self, n_classes: int, steps: int) -> LeafCosts:
+        return LeafCosts.squares(steps)
 
     def _exact(
-        self, intake: Intake, loss: Loss, values: Sequence[int], counts: Ints, publish: Publish
+        self, intake: Intake, loss: LeafCosts, values: Sequence[int], counts: Ints, publish: Publish
     ) -> tuple[DecisionTree | RuleList, float]:
         numeric, n = _numeric(intake), len(values)
         if not isinstance(numeric, NumericIntake):
@@ -300,7 +300,7 @@ class Numbers(RegressorMixin, Tabulated):  # type: ignore[misc]  # scikit-learn 
         pairs = zip(means.tolist(), sizes.tolist(), strict=True)
         return publish([Evidence(value=value, total=size) for value, size in pairs]), errors / max(intake.n_records, 1)
 
-    def _released(self, known: Metadata, loss: Loss, drawn: Drawn) -> tuple[Evidence, ...]:
+    def _released(self, known: Metadata, loss: LeafCosts, drawn: Drawn) -> tuple[Evidence, ...]:
         (values, counts, _, epsilons), (lo, hi) = drawn, _range_of(known)
         means = lo + (hi - lo) * released_means(counts, np.array(values), loss, epsilons)
         sizes = (
@@ -348,7 +348,7 @@ class Trees(ClassLearner):
     def _declared(self, domain: Domain, n_classes: int) -> DeclaredClass:
         plan = self._conditions(domain)
         questions_are_public(plan)
-        members = self._members(domain, plan.widest(), Loss.errors(n_classes))
+        members = self._members(domain, plan.widest(), LeafCosts.errors(n_classes))
         return tree_class(
             len(members.antecedents),
             int(self.max_depth),
@@ -357,7 +357,7 @@ class Trees(ClassLearner):
             label_follows=not self._ranks(n_classes),
         )
 
-    def _members(self, domain: Domain, conditions: Sequence[Literal], loss: Loss) -> TreeClass:
+    def _members(self, domain: Domain, conditions: Sequence[Literal], loss: LeafCosts) -> TreeClass:
         logic = LiteralLogic.of(domain, conditions, up_to_negation=True)
         return TreeClass(logic=logic, depth=int(self.max_depth), loss=loss)
 
@@ -396,5 +396,5 @@ class Lists(ClassLearner):
         """Return the number of rules of the largest pool that is public."""
         return len(RuleLogic.of(domain, self._conditions(domain).widest()).antecedents)
 
-    def _members(self, domain: Domain, conditions: Sequence[Antecedent], loss: Loss) -> ListClass:
+    def _members(self, domain: Domain, conditions: Sequence[Antecedent], loss: LeafCosts) -> ListClass:
         return ListClass(logic=RuleLogic.of(domain, conditions), length=int(self.max_rules), loss=loss)

@@ -28,7 +28,7 @@ from glassine.data.slices import Progress, cuts, run
 from glassine.errors import ClassTooLargeError, parameter
 from glassine.records.arrays import AnyArray, Bools, Indices, Ints
 from glassine.records.bits import BitSets
-from glassine.sealed.losses import Loss
+from glassine.sealed.losses import LeafCosts
 
 Words = npt.NDArray[np.uint64]
 
@@ -55,7 +55,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class SearchLimits:
     """Where the search ends with an error: bytes, and seconds from its start."""
 
     what: str
@@ -160,11 +160,11 @@ class ListSearch:
     def __init__(
         self,
         bitsets: BitSets,
-        loss: Loss,
+        loss: LeafCosts,
         *,
         fewest: int,
         fewest_left: int,
-        limits: Limits,
+        limits: SearchLimits,
         room: Room | None = None,
         penalty: float = 0.0,
         progress: Progress | None = None,
@@ -382,4 +382,4 @@ def _merged(level: _Level, tests: int) -> _Level:
     return level.take(np.sort(order[firsts]))
 
 
-__all__ = ["Found", "Limits", "ListSearch", "Room"]
+__all__ = ["Found", "ListSearch", "Room", "SearchLimits"]

@@ -19,7 +19,7 @@ from glassine.learners.antecedents import asked
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import OrdinaryLearner, TransparentModel, fitted
 from glassine.learners.exhaustive.families import Lists, Numbers, RankedClasses, Tabulated, Trees
-from glassine.learners.exhaustive.list_search import Limits, ListSearch, Room
+from glassine.learners.exhaustive.list_search import ListSearch, Room, SearchLimits
 from glassine.learners.intake import Intake, metadata_of
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.privacy.exact import decimal
@@ -27,7 +27,7 @@ from glassine.records.arrays import Ints
 from glassine.records.bits import BitSets
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.lists import DrawnList
-from glassine.sealed.losses import MOST_STEPS, Loss, base_rates
+from glassine.sealed.losses import MOST_STEPS, LeafCosts, base_rates
 from glassine.sealed.model_class import check_size
 from glassine.sealed.plan import Metadata
 
@@ -180,7 +180,7 @@ class OptimalRuleListClassifier(RankedClasses, Optimal, Lists):
             members.loss,
             fewest=fewest,
             fewest_left=fewest,
-            limits=Limits(
+            limits=SearchLimits(
                 what=members.text(), ways_out=members.ways_out, memory=self.memory_limit, time=self.time_limit
             ),
             room=Room.of(members.logic, [name for name in intake.domain if intake.domain[name].missing]),
@@ -312,8 +312,8 @@ class OptimalTreeRegressor(Numbers, Optimal, Trees):
     _: KW_ONLY
     n_quantiles: int = 15
 
-    def _public_loss(self, n_classes: int, steps: int) -> Loss:
-        return Loss.squares(FINE_STEPS, ends=True)
+    def _public_loss(self, n_classes: int, steps: int) -> LeafCosts:
+        return LeafCosts.squares(FINE_STEPS, ends=True)
 
     def _declared(self, domain: Domain, n_classes: int) -> DeclaredClass:
         raise InvalidParameterError(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from glassine.data.labels import target_name
 from glassine.domain import Domain
-from glassine.learners.budget import Budget, certify, check_number, claim, refuse_small_rate
+from glassine.learners.budget import FitBudget, certify, check_number, claim, refuse_small_rate
 from glassine.learners.estimator import PrivateEstimator, fitted
 from glassine.learners.exhaustive.families import Conditions, Drawn, Lists, Numbers, RankedClasses, Tabulated, Trees
 from glassine.learners.intake import metadata_of
@@ -20,7 +20,7 @@ from glassine.sealed.gibbs import powers_bytes
 from glassine.sealed.losses import UNITS, base_rates
 from glassine.sealed.model_class import ModelClass
 from glassine.sealed.oracle import Oracle, asking
-from glassine.sealed.persons import Persons
+from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata, Plan
 from glassine.sealed.queries import Cells, Counts, Gibbs, Label
 
@@ -56,7 +56,7 @@ class _Exponential(PrivateEstimator, Tabulated):
             f"prior weight of a {part}": float(getattr(self, self.part)),
         }
 
-    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Any, Metadata]:
+    def _read_at_once(self, X: object, y: object, persons: CountedPersons | None) -> tuple[Any, Metadata]:
         intake = self._read(X, y, persons, private=True)
         return intake, metadata_of(intake, target_name(y), self)
 
@@ -67,7 +67,7 @@ class _Exponential(PrivateEstimator, Tabulated):
         conditions = self._conditions(known.domain)
         ranks = self._ranks(len(known.classes))
         rate_share = self._rate_share()
-        budget = Budget.split(
+        budget = FitBudget.split(
             self.epsilon,
             literals_share=self.quantile_share,
             counts_share=self.counts_share[ranks] if self.leaf_counts_share is None else self.leaf_counts_share,
@@ -102,7 +102,7 @@ class _Exponential(PrivateEstimator, Tabulated):
         self,
         known: Metadata,
         conditions: Conditions,
-        budget: Budget,
+        budget: FitBudget,
         widest: ModelClass[Any],
         prior: float,
         oracle: Oracle,
@@ -152,7 +152,7 @@ class _Exponential(PrivateEstimator, Tabulated):
         certificate = certify(budget, oracle.events, model, paid=oracle.paid, public=public, error_bound=errors)
         return fitted(known, model, certificate)
 
-    def _base_rates(self, oracle: Oracle, budget: Budget) -> _Rates:
+    def _base_rates(self, oracle: Oracle, budget: FitBudget) -> _Rates:
         """Ask for the share of each class among all records, about which the values of leaves lie."""
         question = Counts(key=Label(), name="class counts of all records, for the base rates")
         counts = oracle.ask(question, budget.base_rate / budget.total)

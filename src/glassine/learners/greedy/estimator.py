@@ -14,11 +14,11 @@ from glassine.learners.antecedents import PoolPlan
 from glassine.learners.budget import certificate_of, guarantee_of, relation_of
 from glassine.learners.estimator import PrivateEstimator, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
-from glassine.learners.greedy.growth import GreedyPool, Growth, count_bytes, pool_bytes
+from glassine.learners.greedy.growth import GreedyPool, ListGrowth, count_bytes, pool_bytes
 from glassine.learners.greedy.plan import GreedyPlan, GreedyWish
 from glassine.learners.greedy.published import (
     AS_PUBLISHED,
-    Node,
+    RuleGrant,
     defects,
     grow_as_published,
     stated_events,
@@ -29,9 +29,9 @@ from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
-from glassine.sealed.accounts import Account
+from glassine.sealed.accounts import FitAccount
 from glassine.sealed.oracle import Oracle, asking
-from glassine.sealed.persons import Persons
+from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata, Plan
 from glassine.sealed.queries import Query
 from glassine.sealed.rule_choices import LOOKAHEAD, RuleChoices
@@ -136,7 +136,7 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         # The published forms follow from the number of records: what they claim is void.
         return self.accounting == "published"
 
-    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Any, Metadata]:
+    def _read_at_once(self, X: object, y: object, persons: CountedPersons | None) -> tuple[Any, Metadata]:
         # Parameters that contradict each other are refused before the records are read.
         self._budget(with_literals=False, unit=RECORD if persons is None else persons.unit)
         intake = self._read(X, y, persons, private=True)
@@ -187,7 +187,7 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         pool = GreedyPool.of(known.domain, widest)
         most_satisfied(known.domain, widest)
         if plan.published:
-            events = stated_events(plan, Node.of(plan, known.n_records or 0))
+            events = stated_events(plan, RuleGrant.of(plan, known.n_records or 0))
         else:
             question = self._question(known, plan, pool, candidates=len(widest) + 1)
             events = question.events(plan.account.part(plan.rules_share, plan.delta or Fraction(0)))
@@ -227,7 +227,7 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         pool = GreedyPool.of(known.domain, pools.with_cuts(cuts))
         question = self._question(known, plan, pool)
         drawn, counts = oracle.ask(question, plan.rules_share, plan.delta or Fraction(0))
-        grown = Growth(drawn=drawn, counts=counts), question.scale, oracle.events
+        grown = ListGrowth(drawn=drawn, counts=counts), question.scale, oracle.events
         return self._published(known, pools, plan, pool, grown, oracle.paid)
 
     def _learn_as_published(
@@ -249,7 +249,7 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         pools: PoolPlan,
         plan: GreedyPlan,
         pool: GreedyPool,
-        grown: tuple[Growth, float, tuple[Event, ...]],
+        grown: tuple[ListGrowth, float, tuple[Event, ...]],
         paid: Paid,
     ) -> dict[str, Any]:
         """Return the fitted attributes of a grown list, with the scale of its noise and what it spent."""
@@ -260,7 +260,7 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         certificate = certificate_of(
             events,
             model,
-            account=Account(total=plan.epsilon, delta=Fraction(lost), unit=plan.unit),
+            account=FitAccount(total=plan.epsilon, delta=Fraction(lost), unit=plan.unit),
             paid=paid,
             public=self._public(known, pools, pool),
             sealed=not plan.published,

@@ -110,7 +110,7 @@ class GreedyPool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Growth:
+class ListGrowth:
     """A grown list."""
 
     drawn: DrawnList  # Rules and labels by index

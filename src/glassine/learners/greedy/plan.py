@@ -9,7 +9,7 @@ from glassine.errors import InvalidParameterError, check_choice, parameter
 from glassine.learners.budget import LARGEST_EPSILON, LARGEST_SCALE, check_number
 from glassine.privacy.exact import decimal
 from glassine.privacy.unit import RECORD, PrivacyUnit
-from glassine.sealed.accounts import Account
+from glassine.sealed.accounts import FitAccount
 
 MECHANISMS = (
     "smooth-laplace",
@@ -122,9 +122,9 @@ class GreedyPlan:
         return self.total * self.unit.most_records
 
     @property
-    def account(self) -> Account:
+    def account(self) -> FitAccount:
         """What the fit may spend."""
-        return Account(total=self.epsilon, delta=self.delta or Fraction(0), unit=self.unit)
+        return FitAccount(total=self.epsilon, delta=self.delta or Fraction(0), unit=self.unit)
 
     @property
     def rules_share(self) -> Fraction:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from glassine.data.slices import Progress
-from glassine.learners.greedy.growth import GreedyPool, Growth
+from glassine.learners.greedy.growth import GreedyPool, ListGrowth
 from glassine.learners.greedy.plan import GreedyPlan
 from glassine.learners.intake import Intake
 from glassine.privacy.accounting import Event, Stated
@@ -49,7 +49,7 @@ GLOBAL_OVERRUN = "the loop can add K rules, which is more releases than epsilon 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class RuleGrant:
     """What the paper grants one rule, from the whole budget and K."""
 
     # epsilon, delta: budget of one operation.
@@ -60,7 +60,7 @@ class Node:
     threshold: int  # The confidence threshold, which is added to it
 
     @classmethod
-    def of(cls, plan: GreedyPlan, n_records: int) -> Node:
+    def of(cls, plan: GreedyPlan, n_records: int) -> RuleGrant:
         """Return the split of a published plan: 3 K - 1 operations with a support check, 2 K - 1 without."""
         operations = (3 if plan.checks_support else 2) * plan.length - 1
         epsilon = float((plan.total - plan.literals) / operations)
@@ -120,7 +120,7 @@ def defects(plan: GreedyPlan, *, default_delta: bool) -> tuple[str, ...]:
 
 def grow_as_published(
     plan: GreedyPlan, pool: GreedyPool, intake: Intake, randomness: Randomness, progress: Progress | None = None
-) -> tuple[Growth, float, tuple[Event, ...]]:
+) -> tuple[ListGrowth, float, tuple[Event, ...]]:
     """Grow a list by Algorithm 1 and its variants; return it, the scale of its noise, and what it states.
 
     The variants under global sensitivity have no support check, and epsilon / (2 K - 1) for each of their two
@@ -133,7 +133,7 @@ def grow_as_published(
     """
     remaining = Remaining.of(intake, pool.antecedents)
     n = int(remaining.totals().sum())
-    node = Node.of(plan, n)
+    node = RuleGrant.of(plan, n)
     scale = float_above(Fraction(1) / Fraction(node.epsilon))
     chosen: list[int] = []
     noisy: list[Ints] = []
@@ -157,10 +157,10 @@ def grow_as_published(
     # Algorithm 2: of equal counts the last class is predicted.
     labels = [len(row) - 1 - int(np.argmax(row[::-1])) for row in noisy]
     drawn = DrawnList(tuple(zip(chosen, labels, strict=False)), labels[-1])
-    return Growth(drawn=drawn, counts=np.maximum(np.array(noisy), 0)), scale, stated_events(plan, node)
+    return ListGrowth(drawn=drawn, counts=np.maximum(np.array(noisy), 0)), scale, stated_events(plan, node)
 
 
-def _choose(plan: GreedyPlan, node: Node, captured: Ints, totals: Ints, randomness: Randomness) -> int:
+def _choose(plan: GreedyPlan, node: RuleGrant, captured: Ints, totals: Ints, randomness: Randomness) -> int:
     """Return the rule of least noisy impurity, or -1 where no rule at all has less."""
     if plan.mechanism == "noisy-counts":
         scale = 2 * len(captured) / node.epsilon
@@ -173,7 +173,7 @@ def _choose(plan: GreedyPlan, node: Node, captured: Ints, totals: Ints, randomne
     return int(np.argmin(_noisy(plan, node, scores, int(totals.sum()), randomness))) - 1
 
 
-def _noisy(plan: GreedyPlan, node: Node, scores: Array, n: int, randomness: Randomness) -> Array:
+def _noisy(plan: GreedyPlan, node: RuleGrant, scores: Array, n: int, randomness: Randomness) -> Array:
     if plan.mechanism == "global-laplace":
         return laplace(scores, GLOBAL / node.epsilon, randomness)
     if plan.mechanism == "global-gaussian":
@@ -207,7 +207,7 @@ def _impurity(captured: Array, left: Array) -> Array:
     return np.asarray((counted[0] + counted[1]) / np.where(whole > 0, whole, 1.0), dtype=np.float64)
 
 
-def stated_events(plan: GreedyPlan, node: Node) -> tuple[Event, ...]:
+def stated_events(plan: GreedyPlan, node: RuleGrant) -> tuple[Event, ...]:
     """Return the operations as the paper counts them; none of them rests on a proof."""
     # K nodes, the default rule's without a choice; one choice where K is 1, as otherwise there would be none.
     choices = max(1, plan.length - 1)

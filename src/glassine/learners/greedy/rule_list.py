@@ -17,7 +17,7 @@ from glassine.learners.antecedents import asked
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import OrdinaryLearner, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
-from glassine.learners.greedy.growth import GreedyPool, Growth, count_bytes, pool_bytes
+from glassine.learners.greedy.growth import GreedyPool, ListGrowth, count_bytes, pool_bytes
 from glassine.learners.intake import read_training
 from glassine.privacy.exact import decimal
 from glassine.records.arrays import Ints
@@ -128,7 +128,7 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
 
 def grow(
     pool: GreedyPool, remaining: Remaining, length: int, support: Fraction, progress: Progress | None = None
-) -> Growth:
+) -> ListGrowth:
     """Grow a list by the least weighted Gini impurity, without privacy.
 
     Each rule captures at least ``ceil(support * n)`` records, and as many remain before it. Of equal rules the first of
@@ -158,4 +158,4 @@ def grow(
     counts.append(remaining.totals())
     labels = [int(np.argmax(row)) for row in counts]
     drawn = DrawnList(tuple(zip(chosen, labels, strict=False)), labels[-1])
-    return Growth(drawn=drawn, counts=np.array(counts))
+    return ListGrowth(drawn=drawn, counts=np.array(counts))

@@ -19,7 +19,7 @@ from glassine.learners.additive.publishing import Frame, Shapes, in_order, publi
 from glassine.learners.additive.smoothing import random_walk
 from glassine.learners.additive.targets import SMALLEST_SPREAD
 from glassine.learners.summaries.junction_tree import JunctionTree
-from glassine.learners.summaries.released import Released, Round
+from glassine.learners.summaries.released import ReleasedSummary, Round
 from glassine.models import AdditiveModel
 from glassine.records.arrays import Array, Ints
 
@@ -92,7 +92,7 @@ def representatives(tree: JunctionTree) -> Representatives:
     return Representatives(codes=codes, classes=classes, n_bins=tree.n_bins)
 
 
-def relabeled(released: Released, tree: JunctionTree) -> Representatives:
+def relabeled(released: ReleasedSummary, tree: JunctionTree) -> Representatives:
     """Return the representative records with the classes that the additive model expects: a tree of these distills it.
 
     The rounds corrected that model by the records, and not the junction tree.
@@ -106,7 +106,7 @@ def relabeled(released: Released, tree: JunctionTree) -> Representatives:
 
 
 def additive_model(
-    released: Released, tree: JunctionTree, frame: Frame, *, shrinkage: float, monotone: Fixed
+    released: ReleasedSummary, tree: JunctionTree, frame: Frame, *, shrinkage: float, monotone: Fixed
 ) -> AdditiveModel:
     """Return the additive model of a summary."""
     fitted, noise = fitted_scores(released, tree, shrinkage)
@@ -210,7 +210,7 @@ class _Measured:
 
 
 @lru_cache(maxsize=4)
-def fitted_scores(released: Released, tree: JunctionTree, shrinkage: float = 1.0) -> tuple[Array, Array]:
+def fitted_scores(released: ReleasedSummary, tree: JunctionTree, shrinkage: float = 1.0) -> tuple[Array, Array]:
     """Return scores and intercept, shape (bins + 1, outputs), and standard deviations of their noise."""
     # The scores are linear in the measurements at each Newton step, so that their noise follows. Of several classes,
     # classes are taken one by one, and steps are shorter by as much as these overshoot together.
@@ -232,7 +232,7 @@ def fitted_scores(released: Released, tree: JunctionTree, shrinkage: float = 1.0
     return scores, errors
 
 
-def _design(released: Released, tree: JunctionTree) -> _Design:
+def _design(released: ReleasedSummary, tree: JunctionTree) -> _Design:
     records, ends = representatives(tree), released.ends
     return _Design(
         codes=records.codes[list(released.useful)] + ends[:-1, None],
@@ -244,7 +244,7 @@ def _design(released: Released, tree: JunctionTree) -> _Design:
     )
 
 
-def _intercept(released: Released, tree: JunctionTree) -> Array:
+def _intercept(released: ReleasedSummary, tree: JunctionTree) -> Array:
     """Return the intercept that all records have in common, shape (outputs,)."""
     if released.levels is not None:
         return np.asarray([tree.totals @ released.levels / tree.totals.sum()])
@@ -252,7 +252,7 @@ def _intercept(released: Released, tree: JunctionTree) -> Array:
     return np.asarray(base[1:] - base[0] if len(base) == 2 else base)
 
 
-def variance_of(released: Released, tree: JunctionTree) -> float:
+def variance_of(released: ReleasedSummary, tree: JunctionTree) -> float:
     """Return the variance of a target that is a number, in [-1, 1]; 1 of classes."""
     if released.squares is None or released.levels is None:
         return 1.0
@@ -261,7 +261,7 @@ def variance_of(released: Released, tree: JunctionTree) -> float:
     return min(max(released.squares[0] / n_records - mean**2, SMALLEST_SPREAD**2), 1.0)
 
 
-def _measurements(released: Released, tree: JunctionTree, design: _Design) -> list[_Measured]:
+def _measurements(released: ReleasedSummary, tree: JunctionTree, design: _Design) -> list[_Measured]:
     counts = design.sums(design.totals)[:, 0]
     tables, sizes = [], []
     for k in released.useful:
@@ -290,7 +290,7 @@ def _of_round(one: Round, design: _Design, counts: Array) -> _Measured:
     return _Measured(target=expected + design.balanced(one.sums, counts), noise=noise)
 
 
-def _prior_precision(released: Released, place: int) -> Array:
+def _prior_precision(released: ReleasedSummary, place: int) -> Array:
     """Return the inverse of the prior covariance of an attribute's scores, for a mean variance of one."""
     axis = released.coarse[place]
     covariance = np.eye(axis.n_bins)

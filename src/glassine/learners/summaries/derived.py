@@ -21,7 +21,7 @@ from glassine.learners.budget import check_number, guarantee_of
 from glassine.learners.summaries.additive import additive_model, relabeled
 from glassine.learners.summaries.estimates import (
     Dependence,
-    Estimate,
+    SummaryEstimate,
     check_strength,
     count_region,
     dependences,
@@ -29,8 +29,8 @@ from glassine.learners.summaries.estimates import (
 )
 from glassine.learners.summaries.junction_tree import junction_tree
 from glassine.learners.summaries.near_optimal import NearOptimalTrees, near_optimal_trees
-from glassine.learners.summaries.released import Released
-from glassine.learners.summaries.splitting import Growth, Measure, Node, shares_of
+from glassine.learners.summaries.released import ReleasedSummary
+from glassine.learners.summaries.splitting import Growth, Measure, SplitNode, shares_of
 from glassine.learners.summaries.tree_sets import tree_of_lowest_errors
 from glassine.models import AdditiveModel, DecisionTree, Evidence, Guarantee, RuleList
 from glassine.privacy.certificate import Certificate
@@ -73,7 +73,7 @@ class SummaryModels:
         As of :class:`~.PrivateSummary`.
     """
 
-    released_: Released
+    released_: ReleasedSummary
     certificate_: Certificate
     domain_: Domain
     classes_: AnyArray
@@ -181,7 +181,7 @@ class SummaryModels:
         by_errors = growth.measure == "errors" and depth > 0
         return self._published(tree_of_lowest_errors(growth, depth) if by_errors else growth.grow(depth))
 
-    def _published(self, root: Node) -> DecisionTree:
+    def _published(self, root: SplitNode) -> DecisionTree:
         return _published_tree(root, self.domain_, self._target, source=self._source, guarantee=self._guarantee())
 
     def rule_list(self, max_rules: int = 5, measure: SplitMeasure | None = None) -> RuleList:
@@ -227,7 +227,7 @@ class SummaryModels:
         check_is_fitted(self, "released_")
         return dependences(self.released_)
 
-    def reported(self, model: DecisionTree | RuleList | AdditiveModel, *, bootstrap: int = 10) -> Estimate:
+    def reported(self, model: DecisionTree | RuleList | AdditiveModel, *, bootstrap: int = 10) -> SummaryEstimate:
         """Return the summary's own estimate of a model's accuracy, AUC or error, which is no test on records.
 
         It is about the distribution that models are fitted to, so that it flatters them. Each replicate releases the
@@ -341,12 +341,14 @@ def _mean_of_levels(counts: Array, bounds: tuple[float, float]) -> float:
     return float(np.linspace(*bounds, len(counts)) @ (weights / weights.sum()))
 
 
-def _published_tree(root: Node, domain: Domain, target: Target, *, source: str, guarantee: Guarantee) -> DecisionTree:
+def _published_tree(
+    root: SplitNode, domain: Domain, target: Target, *, source: str, guarantee: Guarantee
+) -> DecisionTree:
     """Return a grown tree as a model."""
     literals: list[Literal] = []
     cells: list[Evidence] = []
 
-    def convert(node: Node) -> Tree:
+    def convert(node: SplitNode) -> Tree:
         if node.literal is None or node.true is None or node.false is None:
             cells.append(_evidence(node.counts, target))
             return Leaf(int(np.argmax(node.counts)))

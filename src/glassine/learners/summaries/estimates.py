@@ -18,10 +18,10 @@ from glassine.learners.summaries.additive import representatives
 from glassine.learners.summaries.intervals import cuts_of
 from glassine.learners.summaries.junction_tree import Distribution, JunctionTree, junction_tree
 from glassine.learners.summaries.release import by_chance
-from glassine.learners.summaries.released import Released
+from glassine.learners.summaries.released import ReleasedSummary
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.records.arrays import Array, Ints
-from glassine.records.columns import Columns, columns_of, values_of
+from glassine.records.columns import ConformedColumns, columns_of, values_of
 
 LEAST_STRENGTH = 500.0
 """Least released number of records times mu for an estimate: below it, noise decides what a summary thinks of a model.
@@ -57,7 +57,7 @@ class Dependence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class SummaryEstimate:
     """What a summary makes of a model, which is neither an accuracy on records nor a cross-validation.
 
     Attributes
@@ -84,7 +84,7 @@ class Estimate:
     n_records: float
 
 
-def dependences(released: Released) -> tuple[Dependence, ...]:
+def dependences(released: ReleasedSummary) -> tuple[Dependence, ...]:
     """Return the pairs of attributes, the most dependent first, as far as the noisy scores say."""
     tree, coarse = junction_tree(released), released.coarse
     rows = [np.asarray(mass[:, 0]) for mass in tree.tables([None] * len(coarse))]
@@ -102,7 +102,7 @@ def dependences(released: Released) -> tuple[Dependence, ...]:
     return tuple(sorted(out, key=lambda pair: -pair.score))
 
 
-def count_region(released: Released, domain: Domain, literals: Sequence[Literal]) -> Array:
+def count_region(released: ReleasedSummary, domain: Domain, literals: Sequence[Literal]) -> Array:
     """Return the expected number of records of each class that satisfy all literals, shape (classes,)."""
     weights: list[Array | None] = [None] * len(released.axes)
     for place, shares in bin_shares(released, domain, literals).items():
@@ -110,7 +110,7 @@ def count_region(released: Released, domain: Domain, literals: Sequence[Literal]
     return np.asarray(junction_tree(released).masses(weights)[0])
 
 
-def bin_shares(released: Released, domain: Domain, literals: Sequence[Literal]) -> dict[int, Array]:
+def bin_shares(released: ReleasedSummary, domain: Domain, literals: Sequence[Literal]) -> dict[int, Array]:
     """Return the share of each merged bin that satisfies all literals on its attribute, shape (bins,), by place."""
     names, out = list(domain.names), {}
     for name in dict.fromkeys(literal.attribute for literal in literals):
@@ -122,7 +122,7 @@ def bin_shares(released: Released, domain: Domain, literals: Sequence[Literal]) 
     return out
 
 
-def _shares(released: Released, domain: Domain, place: int, literals: Sequence[Literal]) -> Array:
+def _shares(released: ReleasedSummary, domain: Domain, place: int, literals: Sequence[Literal]) -> Array:
     """Return the share of each merged bin that satisfies all literals on its attribute, shape (bins,)."""
     axis, groups = released.axes[place], released.groups[place]
     cells = _cells(axis, domain)
@@ -135,7 +135,7 @@ def _shares(released: Released, domain: Domain, place: int, literals: Sequence[L
     return np.asarray(np.bincount(groups, weights=fine * inside) / of_groups)
 
 
-def _cells(axis: Axis, domain: Domain) -> Columns:
+def _cells(axis: Axis, domain: Domain) -> ConformedColumns:
     """Return one record for each public cell of an attribute, the last cell included."""
     name = axis.grid.attribute
     attribute = domain[name]
@@ -149,14 +149,14 @@ def _cells(axis: Axis, domain: Domain) -> Columns:
 
 
 def estimate(
-    released: Released,
+    released: ReleasedSummary,
     domain: Domain,
     model: DecisionTree | RuleList | AdditiveModel,
     scale: tuple[float, float],
     *,
     mu: float,
     n_replicates: int,
-) -> Estimate:
+) -> SummaryEstimate:
     """Return a summary's estimate of a model, with the spread over replicates."""
     # Raises InvalidParameterError if the released number of records times mu is too small, or an error spreads too far.
     tree = junction_tree(released)
@@ -173,7 +173,7 @@ def estimate(
             remedy="Measure the model on records of your own.",
         )
     weights = representatives(tree).classes.sum(axis=1)
-    return Estimate(
+    return SummaryEstimate(
         accuracy=own[0],
         auc=own[1],
         error=own[2],
@@ -197,7 +197,7 @@ def check_strength(tree: Distribution, mu: float) -> None:
 
 
 @lru_cache(maxsize=2)
-def replicates(released: Released, number: int) -> tuple[Released, ...]:
+def replicates(released: ReleasedSummary, number: int) -> tuple[ReleasedSummary, ...]:
     """Return summaries released from a summary's distribution, along the same tree: the same ones for every model."""
     tree, rng = junction_tree(released), np.random.default_rng(0)
     totals = np.maximum(np.rint(tree.totals), 1.0)
@@ -240,7 +240,7 @@ def _noisy(expected: Array, totals: Array, deviation: float, rng: np.random.Gene
 
 def _measured(
     tree: JunctionTree,
-    released: Released,
+    released: ReleasedSummary,
     domain: Domain,
     model: DecisionTree | RuleList | AdditiveModel,
     scale: tuple[float, float],
@@ -266,21 +266,21 @@ def _measured(
     return float(right), float(roc_auc_score(labels, scores, sample_weight=weights)), math.nan
 
 
-def chances(model: DecisionTree | RuleList | AdditiveModel, columns: Columns) -> Array:
+def chances(model: DecisionTree | RuleList | AdditiveModel, columns: ConformedColumns) -> Array:
     """Return class probabilities of records, shape (n, classes)."""
     if isinstance(model, AdditiveModel):
         return np.asarray(model.predict_proba(columns))
     return np.asarray(probabilities(model)[model.apply(columns)])
 
 
-def score_cuts(released: Released, domain: Domain, model: DecisionTree | RuleList | AdditiveModel) -> Array:
+def score_cuts(released: ReleasedSummary, domain: Domain, model: DecisionTree | RuleList | AdditiveModel) -> Array:
     """Return where cells of a model's score of the second class begin, by the summary's distribution; shape (cuts,)."""
     records = representatives(junction_tree(released))
     scores = chances(model, _columns(released, domain, records.codes))[:, 1]
     return cuts_of(scores, records.classes.sum(axis=1))
 
 
-def _columns(released: Released, domain: Domain, codes: Ints) -> Columns:
+def _columns(released: ReleasedSummary, domain: Domain, codes: Ints) -> ConformedColumns:
     """Return representative records as records of the domain: within a merged bin, as the fine bins are spread."""
     rng = np.random.default_rng(1)
     arrays = {}

@@ -28,9 +28,9 @@ from glassine.learners.summaries.derived import MEASURED, MOST_DEPTH, MOST_RULES
 from glassine.learners.summaries.estimates import score_cuts
 from glassine.learners.summaries.file import SummaryFile, digest, file_text, read_file
 from glassine.learners.summaries.measuring import (
+    AccuracyMeasurement,
     Asked,
     Figure,
-    Measurement,
     check_figures,
     check_model,
     plan_measurement,
@@ -43,12 +43,12 @@ from glassine.models.evidence import class_array
 from glassine.privacy.exact import decimal
 from glassine.privacy.release import Price
 from glassine.privacy.unit import PrivacyUnit
-from glassine.sealed.accounts import Account
+from glassine.sealed.accounts import FitAccount
 from glassine.sealed.binned import AdditiveRecords, Grid
 from glassine.sealed.door import seal
 from glassine.sealed.gaussian import GaussianOracle, asking_sums
 from glassine.sealed.oracle import Oracle
-from glassine.sealed.persons import Persons
+from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata, Plan
 from glassine.sealed.residuals import Kernels
 from glassine.sealed.scoring import Model
@@ -156,7 +156,7 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
         The noisy tables. Released.
     certificate_ : Certificate
         Guarantee, events and assumptions; its ``model`` is the SHA-256 of the summary. Public.
-    measurement_ : Measurement
+    measurement_ : AccuracyMeasurement
         How right the model of the reserve is on these records, with a certificate of its part of epsilon; only with a
         reserve. Released.
     domain_ : Domain
@@ -227,7 +227,7 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
     def _predicts_number(self, name: str) -> bool:
         return self._numeric(name)
 
-    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[AdditiveRecords, Metadata]:
+    def _read_at_once(self, X: object, y: object, persons: CountedPersons | None) -> tuple[AdditiveRecords, Metadata]:
         if self._numeric(y):
             read = read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=persons)
         else:
@@ -263,7 +263,7 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
             learn=asking_sums(
                 partial(self._fitted, training, grids, replace(budget, epsilon=whole.epsilon)),
                 budget.mu,
-                Account(total=kept, unit=training.unit) if kept else None,
+                FitAccount(total=kept, unit=training.unit) if kept else None,
             ),
         )
 
@@ -350,7 +350,7 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
         figures: Sequence[Figure] | None = None,
         persons: Any = None,
         dataset: str | None = None,
-    ) -> Measurement:
+    ) -> AccuracyMeasurement:
         """Return how right a model is on records: a second release, with its own charge and certificate.
 
         For classes accuracy, log loss and AUROC, for a number the mean absolute and the root mean squared error, each
@@ -383,7 +383,7 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
         reader.person_weights = "equal"
         known, opened = reader._opening(X, y, persons)
         asked = self._asked(model, check_figures(figures, self._target, known.unit))
-        measurement: Measurement = seal(
+        measurement: AccuracyMeasurement = seal(
             plan_measurement(known, model, epsilon, asked, {"summary": self.certificate_.model}),
             opened,
             ledger=self.ledger,

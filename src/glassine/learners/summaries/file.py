@@ -20,9 +20,9 @@ from glassine.files import read_json
 from glassine.learners.additive.grids import Axis, public_grids
 from glassine.learners.additive.targets import Target
 from glassine.learners.ranges import checked_bounds
-from glassine.learners.summaries.measuring import Measurement, measurement_from_dict
+from glassine.learners.summaries.measuring import AccuracyMeasurement, measurement_from_dict
 from glassine.learners.summaries.release import check_events, n_cells_of
-from glassine.learners.summaries.released import Released, Round
+from glassine.learners.summaries.released import ReleasedSummary, Round
 from glassine.privacy.certificate import Certificate
 from glassine.records.arrays import Array, Ints
 from glassine.sealed.binned import Grid
@@ -41,7 +41,7 @@ class SummaryFile:
 
     domain: Domain  # The public domain of the attributes
     target: Target  # The public classes, or the range of a number
-    released: Released  # What was released
+    released: ReleasedSummary  # What was released
 
     @property
     def bins(self) -> dict[str, list[Any]] | None:
@@ -129,7 +129,7 @@ def digest(file: SummaryFile) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def file_text(file: SummaryFile, certificate: Certificate, measurement: Measurement | None = None) -> str:
+def file_text(file: SummaryFile, certificate: Certificate, measurement: AccuracyMeasurement | None = None) -> str:
     """Return the text of a summary's file: with its certificate, and with the measurement that a reserve paid for."""
     values = {"schema": SCHEMA, "certificate": certificate.to_dict(), **_plain(file)}
     if measurement is not None:
@@ -137,7 +137,7 @@ def file_text(file: SummaryFile, certificate: Certificate, measurement: Measurem
     return json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def read_file(path: str | os.PathLike[str]) -> tuple[SummaryFile, Certificate, Measurement | None]:
+def read_file(path: str | os.PathLike[str]) -> tuple[SummaryFile, Certificate, AccuracyMeasurement | None]:
     """Return the summary of a file, its certificate and its measurement or None, checked against each other."""
     values = read_json(path)
     if not is_summary(values):
@@ -232,7 +232,7 @@ def _plain_bins(grid: Grid) -> list[Any]:
     return [[value.item() if isinstance(value, np.generic) else value for value in group] for group in groups]
 
 
-def _released(numbers: _Numbers, grids: tuple[Grid, ...], target: Target) -> Released:
+def _released(numbers: _Numbers, grids: tuple[Grid, ...], target: Target) -> ReleasedSummary:
     """Return what was released, each part of the shape that the others ask for."""
     n_classes = n_cells_of(target)
     if (target.classes is None) != (numbers.squares is not None):
@@ -287,7 +287,7 @@ def _released(numbers: _Numbers, grids: tuple[Grid, ...], target: Target) -> Rel
     ]
     if not all(one.deviation > 0 for one in rounds) or (numbers.squares and not numbers.squares[1] > 0):
         raise InvalidModelError("the standard deviations of the summary must be positive.")
-    return Released(
+    return ReleasedSummary(
         axes=tuple(axes),
         tables=tuple(tables),
         groups=tuple(groups),

@@ -39,7 +39,7 @@ def lower_limit(hits: int, others: int, risk: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cells:
+class ReleasedCells:
     """Released counts, and what they say of shares."""
 
     released: tuple[int, ...]  # Noisy counts, cut at zero

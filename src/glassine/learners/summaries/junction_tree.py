@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from glassine.learners.summaries.released import Released, margins
+from glassine.learners.summaries.released import ReleasedSummary, margins
 from glassine.records.arrays import Array, Ints
 
 # The constants were set on Adult; no guarantee rests on them.
@@ -177,7 +177,7 @@ def _normalized(table: Array) -> Array:
 
 
 @lru_cache(maxsize=32)
-def junction_tree(released: Released) -> JunctionTree:
+def junction_tree(released: ReleasedSummary) -> JunctionTree:
     """Return the distribution that trees, lists and additive models are fitted to."""
     totals, rows = margins(released.tables, released.groups, released.deviations[0])
     edges = {

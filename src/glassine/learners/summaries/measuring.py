@@ -19,7 +19,7 @@ from glassine.formats import fingerprint
 from glassine.learners.additive.targets import Target, Training
 from glassine.learners.budget import certificate_of, check_number, guarantee_of
 from glassine.learners.publishing import probabilities
-from glassine.learners.summaries.intervals import CONFIDENCE, Cells, Interval, Ranking, noise_reach
+from glassine.learners.summaries.intervals import CONFIDENCE, Interval, Ranking, ReleasedCells, noise_reach
 from glassine.models import AdditiveModel, NumericBins
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.certificate import Certificate
@@ -29,7 +29,7 @@ from glassine.privacy.unit import PrivacyUnit
 from glassine.records.arrays import Array
 from glassine.records.columns import checked_columns
 from glassine.records.cuts import Cuts, cuts_of
-from glassine.sealed.accounts import Account
+from glassine.sealed.accounts import FitAccount
 from glassine.sealed.gaussian import asking_counts
 from glassine.sealed.oracle import Oracle
 from glassine.sealed.plan import Metadata, Plan
@@ -63,7 +63,7 @@ NOTHING: tuple[float, Interval] = (math.nan, (math.nan, math.nan))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measurement:
+class AccuracyMeasurement:
     """How right a published model is on records, released with noise.
 
     Each interval contains, with probability 0.95, the figure of all that the records were drawn from, and that of the
@@ -194,7 +194,7 @@ def plan_measurement(known: Metadata, model: Model, epsilon: object, asked: Aske
     attributes = {name: training.domain[name] for name in training.domain}
     predicted(model, checked_columns(attributes, {name: np.zeros(0) for name in attributes}))
     total = decimal(check_number(epsilon, "epsilon", low=1e-3, high=1e3), "epsilon")
-    account = Account(total=total, unit=unit)
+    account = FitAccount(total=total, unit=unit)
     questions = questions_of(training, model, asked)
     return Plan(
         price=Price(epsilon=total, note="measurement of a model", unit=unit),
@@ -229,7 +229,7 @@ def questions_of(training: Training, model: Model, asked: Asked) -> dict[Counted
 
 def release_measurement(
     training: Training, questions: Mapping[Counted, Counts], public: Mapping[str, Any], oracle: Oracle
-) -> Measurement:
+) -> AccuracyMeasurement:
     """Release how right a model is, each count with an equal part of the account.
 
     Guarantee
@@ -283,7 +283,7 @@ def _cuts_of_model(model: Model, domain: Domain) -> Cuts:
 
 def _measurement(
     released: Mapping[str, tuple[int, ...]], scales: Mapping[str, float], target: Target, certificate: Certificate
-) -> Measurement:
+) -> AccuracyMeasurement:
     """Return the figures that follow from the released counts."""
     # A person counts as whole as a record does: all of one's records together.
     most = certificate.unit.most_records
@@ -292,7 +292,7 @@ def _measurement(
     for name, counts in released.items():
         whole = ADDED[name] * most
         sizes.append(sum(counts) / whole)
-        cells = Cells(released=counts, whole=whole, reach=noise_reach(scales[name], len(counts)))
+        cells = ReleasedCells(released=counts, whole=whole, reach=noise_reach(scales[name], len(counts)))
         if name == "accuracy":
             accuracy = cells.share(1), cells.interval_of_share()
         elif name == "auroc":
@@ -307,7 +307,7 @@ def _measurement(
                 continue
             low, high = cells.interval_of_share()
             mae, rmse = mean, (math.sqrt(cells.share(1)) * width, (math.sqrt(low) * width, math.sqrt(high) * width))
-    return Measurement(
+    return AccuracyMeasurement(
         counts=released,
         n=sizes[0],
         accuracy=accuracy[0],
@@ -324,7 +324,7 @@ def _measurement(
     )
 
 
-def measurement_from_dict(values: object, target: Target) -> Measurement:
+def measurement_from_dict(values: object, target: Target) -> AccuracyMeasurement:
     """Return the measurement of plain values, its figures computed again from the counts."""
     odd = InvalidModelError(
         "the measurement cannot be read, or was changed.", remedy="Ask for the file that was written."

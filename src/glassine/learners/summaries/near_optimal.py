@@ -18,9 +18,9 @@ from glassine.learners.summaries.estimates import bin_shares, replicates
 from glassine.learners.summaries.junction_tree import junction_tree
 from glassine.learners.summaries.multiplicity import LeafAmbiguity, Multiplicity, Reliance
 from glassine.learners.summaries.regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
-from glassine.learners.summaries.released import Released
+from glassine.learners.summaries.released import ReleasedSummary
 from glassine.learners.summaries.reliance import RelianceSearch
-from glassine.learners.summaries.splitting import Growth, Node
+from glassine.learners.summaries.splitting import Growth, SplitNode
 from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_trees
 from glassine.models import DecisionTree, Guarantee
 from glassine.records.arrays import AnyArray, Array, Ints
@@ -48,7 +48,9 @@ class Area:
     weights: Array
 
     @classmethod
-    def of(cls, released: Released, domain: Domain, literals: Sequence[Literal], most: int = REPRESENTATIVES) -> Area:
+    def of(
+        cls, released: ReleasedSummary, domain: Domain, literals: Sequence[Literal], most: int = REPRESENTATIVES
+    ) -> Area:
         """Return at most so many representative records that satisfy all literals."""
         codes = representatives(junction_tree(released)).codes
         weights = np.ones(codes.shape[1])
@@ -109,10 +111,10 @@ class NearOptimalTrees:
     n_replicates: int
     guarantee: Guarantee
     _trees: TreeSet = field()
-    _released: Released = field()
+    _released: ReleasedSummary = field()
     _domain: Domain = field()
     _target: Target = field()
-    _publish: Callable[[Node], DecisionTree] = field()
+    _publish: Callable[[SplitNode], DecisionTree] = field()
     _offsets: Array = field()
 
     def __repr__(self) -> str:
@@ -235,10 +237,10 @@ class NearOptimalTrees:
 
 
 def near_optimal_trees(
-    released: Released,
+    released: ReleasedSummary,
     target: Target,
     growth: Growth,
-    publish: Callable[[Node], DecisionTree],
+    publish: Callable[[SplitNode], DecisionTree],
     *,
     guarantee: Guarantee,
     max_depth: int,
@@ -254,7 +256,7 @@ def near_optimal_trees(
         )
     regions = Regions.of(splits.number, max_depth)
 
-    def trees_of(own: Released) -> TreeSet:
+    def trees_of(own: ReleasedSummary) -> TreeSet:
         tree = junction_tree(own)
         counts, loss = RegionCounts.of(tree, splits, regions), LeafLoss.of(own, tree)
         return TreeSet(splits, counts, depth=max_depth, slack=slack, least=growth.least, loss=loss)
@@ -303,11 +305,11 @@ def near_optimal_trees(
     )
 
 
-def _leaves(root: Node, tree: DecisionTree) -> list[tuple[tuple[Literal, ...], float]]:
+def _leaves(root: SplitNode, tree: DecisionTree) -> list[tuple[tuple[Literal, ...], float]]:
     """Return the conditions of each leaf of a grown tree, which was published, and its expected records."""
     out: list[tuple[tuple[Literal, ...], float]] = []
 
-    def walk(part: Node, path: tuple[Literal, ...], node: int) -> None:
+    def walk(part: SplitNode, path: tuple[Literal, ...], node: int) -> None:
         if part.true is None or part.false is None:
             out.append((path, float(part.counts.sum())))
             return

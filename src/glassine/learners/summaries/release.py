@@ -17,7 +17,7 @@ from glassine.learners.summaries.junction_tree import JunctionTree, junction_tre
 from glassine.learners.summaries.released import (
     MOST_GROUPS,
     MOST_OF_NUMBERS,
-    Released,
+    ReleasedSummary,
     Round,
     coarse_axis,
     margins,
@@ -59,7 +59,7 @@ RESIDUALS = "sums of residuals in bins"
 """Name of the release, by which a certificate states it."""
 
 
-def release_summary(oracle: GaussianOracle, grids: tuple[Grid, ...], target: Target) -> Released:
+def release_summary(oracle: GaussianOracle, grids: tuple[Grid, ...], target: Target) -> ReleasedSummary:
     """Release the tables of a summary.
 
     Guarantee
@@ -95,7 +95,7 @@ def release_summary(oracle: GaussianOracle, grids: tuple[Grid, ...], target: Tar
         along = Tables(terms=coarse, places=tree, **levels)
         noisy, of_edges = _release_tables(oracle, portion("edges"), PAIRS, along)
         edges = dict(zip(tree, noisy, strict=True))
-    released = Released(
+    released = ReleasedSummary(
         axes=tuple(axes),
         tables=tuple(tables),
         groups=groups,
@@ -107,7 +107,7 @@ def release_summary(oracle: GaussianOracle, grids: tuple[Grid, ...], target: Tar
     return release_rounds(oracle, portion("rounds"), grids, released) if useful else released
 
 
-def check_events(released: Released, certificate: Certificate) -> None:
+def check_events(released: ReleasedSummary, certificate: Certificate) -> None:
     """Raise InvalidModelError unless a certificate states all that was released, at no more noise than it had."""
     grids = [axis.grid for axis in released.axes]
     of_scores, of_edges = released.deviations[1:]
@@ -144,7 +144,7 @@ def check_events(released: Released, certificate: Certificate) -> None:
         )
 
 
-def _most_noise(released: Released) -> float:
+def _most_noise(released: ReleasedSummary) -> float:
     """Return the most noise that the counts of cells can have had: L levels divide their variance by L at most."""
     return min(math.sqrt(axis.variances.min() * len(axis.grid.sizes)) for axis in released.axes)
 
@@ -242,7 +242,9 @@ def most_released(grids: Sequence[Grid], target: Target) -> tuple[int, int]:
     return levels + 2 * d + 2 + ROUNDS, values + 1
 
 
-def release_rounds(oracle: SumsOracle, portion: Portion, grids: tuple[Grid, ...], released: Released) -> Released:
+def release_rounds(
+    oracle: SumsOracle, portion: Portion, grids: tuple[Grid, ...], released: ReleasedSummary
+) -> ReleasedSummary:
     """Release sums of residuals under the additive model of all that was released before, a few times.
 
     Guarantee
@@ -270,7 +272,7 @@ def release_rounds(oracle: SumsOracle, portion: Portion, grids: tuple[Grid, ...]
     return released
 
 
-def clip_of(released: Released, tree: JunctionTree | None = None) -> float:
+def clip_of(released: ReleasedSummary, tree: JunctionTree | None = None) -> float:
     """Return the largest size of a residual, a function of what was released before the rounds."""
     if released.levels is None:
         # The residuals of several classes are a vector of at most sqrt(2) in length: nothing is clipped.

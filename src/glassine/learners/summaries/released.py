@@ -135,7 +135,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class Released:
+class ReleasedSummary:
     """What a summary released, as it was drawn. All else follows from it."""
 
     axes: tuple[Axis, ...]  # The fine bins of each attribute, and their noisy counts

@@ -49,13 +49,13 @@ def costs(counts: Array, measure: Measure, levels: Array | None = None) -> Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Node:
+class SplitNode:
     """A region that is divided, or a leaf: class counts, and the literal of the true side with both parts."""
 
     counts: Array
     literal: Literal | None = None
-    true: Node | None = None
-    false: Node | None = None
+    true: SplitNode | None = None
+    false: SplitNode | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,20 +81,20 @@ class Growth:
     least: float  # Least expected number of records of either side: below it noise decides
     levels: Array | None = None  # What stands for the classes where the target is a number
 
-    def grow(self, depth: int) -> Node:
+    def grow(self, depth: int) -> SplitNode:
         """Return a tree of at most some depth, each split the one that lowers the cost of its region most (CART)."""
         whole = self.tree.masses([None] * len(self.axes))[0]
         return self.grown({}, whole, depth)
 
-    def grown(self, region: Region, counts: Array, depth: int) -> Node:
+    def grown(self, region: Region, counts: Array, depth: int) -> SplitNode:
         """Return a tree of at most some depth of a region with these class counts, as :meth:`grow` does."""
         best = self._best(region) if depth else None
         if best is None or not self._cost(counts) - best.cost >= self._least_gain:
-            return Node(counts=counts)
+            return SplitNode(counts=counts)
         inside, outside = self.parts(region, best.attribute, best.bins)
         true = self.grown(inside, best.inside, depth - 1)
         false = self.grown(outside, best.outside, depth - 1)
-        return Node(counts=counts, literal=best.literal, true=true, false=false)
+        return SplitNode(counts=counts, literal=best.literal, true=true, false=false)
 
     def rules(self, number: int) -> tuple[list[tuple[Literal, Array]], Array]:
         """Return at most so many rules with the class counts of what each captures, and those of what is left."""

@@ -15,8 +15,8 @@ from glassine.compiling import compiled
 from glassine.learners.summaries.additive import variance_of
 from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
-from glassine.learners.summaries.released import Released
-from glassine.learners.summaries.splitting import Growth, Node, Region
+from glassine.learners.summaries.released import ReleasedSummary
+from glassine.learners.summaries.splitting import Growth, Region, SplitNode
 from glassine.records.arrays import AnyArray, Array, Bools, Ints
 
 TINY = 1e-9
@@ -36,7 +36,7 @@ class LeafLoss:
     variance: float = 1.0  # That of a number; 1 of classes
 
     @classmethod
-    def of(cls, released: Released, tree: JunctionTree) -> LeafLoss:
+    def of(cls, released: ReleasedSummary, tree: JunctionTree) -> LeafLoss:
         """Return the loss of a summary's trees."""
         return cls(levels=released.levels, variance=variance_of(released, tree))
 
@@ -54,7 +54,7 @@ class LeafLoss:
         squares, sums = counts @ self.levels**2, counts @ self.levels
         return np.asarray(squares - 2 * labels * sums + labels**2 * counts.sum(axis=-1))
 
-    def of_tree(self, tree: Node) -> float:
+    def of_tree(self, tree: SplitNode) -> float:
         """Return what a tree loses."""
         if tree.true is None or tree.false is None:
             return float(self.losses(tree.counts, self.labels(tree.counts)))
@@ -188,11 +188,11 @@ class TreeSet:
 
     # Single trees.
 
-    def best(self) -> Node:
+    def best(self) -> SplitNode:
         """Return a tree of the lowest errors, the one with fewer splits where two are equally good."""
         return self._best_below(0)
 
-    def _best_below(self, region: int) -> Node:
+    def _best_below(self, region: int) -> SplitNode:
         if self.wrong[region] <= self.lowest_below[region] + TINY:
             return self.leaf(region)
         if region >= self.last.start:
@@ -201,20 +201,20 @@ class TreeSet:
         true, false = (int(side[literal]) for side in self.sides(region))
         return self.divided(region, literal, self._best_below(true), self._best_below(false))
 
-    def leaf(self, region: int) -> Node:
+    def leaf(self, region: int) -> SplitNode:
         """Return a region as a leaf."""
-        return Node(counts=self.counts.whole[region])
+        return SplitNode(counts=self.counts.whole[region])
 
-    def stump(self, region: int, literal: int) -> Node:
+    def stump(self, region: int, literal: int) -> SplitNode:
         """Return a region that one literal divides into leaves."""
         inside = self.counts.inside[region, literal]
         rest = self.counts.whole[region] - inside
-        return self.divided(region, literal, Node(counts=inside), Node(counts=rest))
+        return self.divided(region, literal, SplitNode(counts=inside), SplitNode(counts=rest))
 
-    def divided(self, region: int, literal: int, true: Node, false: Node) -> Node:
+    def divided(self, region: int, literal: int, true: SplitNode, false: SplitNode) -> SplitNode:
         """Return a region that a literal divides into two subtrees."""
         counts = self.counts.whole[region]
-        return Node(counts=counts, literal=self.splits.literals[literal], true=true, false=false)
+        return SplitNode(counts=counts, literal=self.splits.literals[literal], true=true, false=false)
 
 
 @compiled
@@ -272,7 +272,7 @@ def _add(decisions: AnyArray, label: float, number: bool) -> None:
         decisions[int(label)] = 1.0
 
 
-def tree_of_lowest_errors(growth: Growth, depth: int) -> Node:
+def tree_of_lowest_errors(growth: Growth, depth: int) -> SplitNode:
     """Return a tree of the lowest errors; below the third split it is grown greedily, or earlier if bins are many."""
     # Greedy growth alone fails for errors: a split that pays only with the next one lowers none.
     splits, n_classes = Splits.of(growth), len(growth.tree.totals)
@@ -284,7 +284,7 @@ def tree_of_lowest_errors(growth: Growth, depth: int) -> Node:
     return top if depth == fitting[-1] else _deepened(top, {}, growth, splits, depth)
 
 
-def _deepened(node: Node, region: Region, growth: Growth, splits: Splits, depth: int) -> Node:
+def _deepened(node: SplitNode, region: Region, growth: Growth, splits: Splits, depth: int) -> SplitNode:
     """Return a tree whose leaves are divided as long as the depth allows."""
     if node.literal is None or node.true is None or node.false is None:
         return growth.grown(region, node.counts, depth)
@@ -297,12 +297,12 @@ def _deepened(node: Node, region: Region, growth: Growth, splits: Splits, depth:
     )
 
 
-def sample_trees(trees: TreeSet, number: int, rng: np.random.Generator) -> tuple[list[Node], float]:
+def sample_trees(trees: TreeSet, number: int, rng: np.random.Generator) -> tuple[list[SplitNode], float]:
     """Return near-optimal trees, each equally likely and independent, and about how many there are."""
     # Trees are counted by their errors in steps rounded down, so that none is missed; a tree whose exact errors exceed
     # the bound is drawn again.
     counter = _Counter(trees)
-    out: list[Node] = []
+    out: list[SplitNode] = []
     drawn = 0
     while len(out) < number:
         tree = counter.draw(rng)
@@ -354,11 +354,11 @@ class _Counter:
             out.append((int(offset), int(true), int(false), int(twice) if within else GRID + 1))
         return out
 
-    def draw(self, rng: np.random.Generator) -> Node:
+    def draw(self, rng: np.random.Generator) -> SplitNode:
         """Return one of all counted trees, each equally likely."""
         return self._drawn(0, _pick(self._numbers[0], rng), rng)
 
-    def _drawn(self, region: int, steps: int, rng: np.random.Generator) -> Node:
+    def _drawn(self, region: int, steps: int, rng: np.random.Generator) -> SplitNode:
         trees = self._trees
         is_leaf = float(self._leaves[region] == steps)
         if region >= trees.last.start:

@@ -14,12 +14,12 @@ from glassine.auditing.policy import Policy
 from glassine.models import Guarantee
 from glassine.privacy.certificate import Certificate
 from glassine.report import wording
-from glassine.report.figures import Reading
+from glassine.report.figures import FigureReading
 from glassine.report.sections.policy import worded
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class EvidenceFigure:
     """A figure and how it was measured, or where it is proved."""
 
     text: str
@@ -33,7 +33,7 @@ class Missing:
     reason: str
 
 
-Answer: TypeAlias = Figure | Missing
+Answer: TypeAlias = EvidenceFigure | Missing
 
 
 class NoFigureError(Exception):
@@ -154,9 +154,9 @@ def declare(text: str) -> None:
 
         def answers(basis: Basis, figures: list[list[str]] = figures) -> Iterator[Answer]:
             for source, figure, method, reason in figures:
-                reading = Reading(basis.source(source))
+                reading = FigureReading(basis.source(source))
                 if said := reading.said(figure, ""):
-                    yield Figure(said, reading.said(method))
+                    yield EvidenceFigure(said, reading.said(method))
                 elif reason:
                     yield Missing(reason)
 
@@ -184,9 +184,9 @@ def limited(basis: Basis, name: str, what: str) -> Iterator[Answer]:
     elif check["status"] == "unknown":
         yield Missing(str(check["meaning"]).rstrip("."))
     elif check["basis"] == "guarantee":
-        yield Figure(check["meaning"], "by the guarantee that the policy accepts, not by counting")
+        yield EvidenceFigure(check["meaning"], "by the guarantee that the policy accepts, not by counting")
     else:
-        yield Figure(in_words(basis, check), "check of the policy")
+        yield EvidenceFigure(in_words(basis, check), "check of the policy")
 
 
 def in_words(basis: Basis, check: Mapping[str, Any]) -> str:
@@ -206,16 +206,16 @@ def judged(basis: Basis, *names: str) -> Iterator[Answer]:
             yield from limited(basis, name, name.replace("_", " "))
 
 
-def bound_of(basis: Basis, name: str) -> Figure | None:
+def bound_of(basis: Basis, name: str) -> EvidenceFigure | None:
     """Return a bound that follows from the guarantee, if it holds."""
     bounds = basis.bounds
     listed = () if isinstance(bounds, Missing) else bounds
     return next((bounded(bound) for bound in listed if bound["name"].startswith(name)), None)
 
 
-def bounded(bound: Mapping[str, Any]) -> Figure:
+def bounded(bound: Mapping[str, Any]) -> EvidenceFigure:
     """Return a bound as a figure with its proof."""
-    return Figure(f"{bound['name']}: at most {bound['value']:.4g}. {bound['statement']}", bound["method"])
+    return EvidenceFigure(f"{bound['name']}: at most {bound['value']:.4g}. {bound['statement']}", bound["method"])
 
 
 def _claimed(certificate: Certificate) -> Guarantee:

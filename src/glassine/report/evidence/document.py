@@ -17,7 +17,7 @@ from glassine.errors import InvalidParameterError, check_choice, parameter, quot
 from glassine.privacy.certificate import Certificate
 from glassine.report import wording
 from glassine.report.evidence import measured, stated
-from glassine.report.evidence.basis import ANSWERS, NO_REPORT, Answer, Basis, Figure, Missing
+from glassine.report.evidence.basis import ANSWERS, NO_REPORT, Answer, Basis, EvidenceFigure, Missing
 
 SCHEMA = "glassine.evidence/1"
 WIDTH = 100
@@ -30,7 +30,7 @@ AUDIT_IT = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class EvidenceItem:
     """One thing that is asked of a published model."""
 
     id: str  # Its number in the table
@@ -49,10 +49,10 @@ CODE = re.compile(r"\\`(-*[A-Za-z]+(?:[- ][A-Za-z]+)*)\\`")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class EvidenceLine:
     """An item with its answers."""
 
-    item: Item  # What is asked
+    item: EvidenceItem  # What is asked
     answers: tuple[Answer, ...]  # Figures with their methods, and why there are no others
     # What only a person can state, and what the sign-off of the report states of it; empty without a statement.
     person: tuple[tuple[str, str], ...] = ()
@@ -66,7 +66,7 @@ class EvidenceDocument:
     title: str  # Whose questions they are
     about: str  # What is answered for
     audience: str  # ``checker`` or ``public``, as the report that the figures come from
-    lines: tuple[Line, ...]  # One for each item, in the order of the table
+    lines: tuple[EvidenceLine, ...]  # One for each item, in the order of the table
     version: str  # Version of Glassine
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class EvidenceDocument:
             ],
         }
 
-    def _said(self, line: Line) -> tuple[str, ...]:
+    def _said(self, line: EvidenceLine) -> tuple[str, ...]:
         """Return the answers of a line in words; what an earlier line said in full is only named, with its item."""
         before: dict[Answer, str] = {}
         for earlier in self.lines[: self.lines.index(line)]:
@@ -136,10 +136,10 @@ def _table() -> Mapping[str, Any]:
 
 
 @cache
-def items() -> tuple[Item, ...]:
+def items() -> tuple[EvidenceItem, ...]:
     """Return every item of the table, in its order."""
     return tuple(
-        Item(**{**entry, "list": which, **{name: tuple(entry.get(name, ())) for name in ("figures", "person")}})
+        EvidenceItem(**{**entry, "list": which, **{name: tuple(entry.get(name, ())) for name in ("figures", "person")}})
         for which in LISTS
         for entry in _table()[which]
     )
@@ -253,13 +253,13 @@ def _about(basis: Basis) -> str:
     return f"About {wording.clean(name)}, {kind}." if name else f"About a {kind}."
 
 
-def _line(item: Item, basis: Basis) -> Line:
+def _line(item: EvidenceItem, basis: Basis) -> EvidenceLine:
     signed = {} if basis.findings is None else basis.findings["sign_off"]
     stated = {name: signed.get(_table()["statements"].get(name, ""), "") for name in item.person}
-    return Line(item=item, answers=_answers(item, basis), person=tuple(stated.items()))
+    return EvidenceLine(item=item, answers=_answers(item, basis), person=tuple(stated.items()))
 
 
-def _answers(item: Item, basis: Basis) -> tuple[Answer, ...]:
+def _answers(item: EvidenceItem, basis: Basis) -> tuple[Answer, ...]:
     out = [Missing(f"the source of this item was not seen: {item.unseen}")] if item.unseen else []
     said: list[Answer] = [*out]
     for name in item.figures:
@@ -272,7 +272,7 @@ def _answers(item: Item, basis: Basis) -> tuple[Answer, ...]:
 
 
 def _plain(answer: Answer) -> dict[str, str]:
-    if isinstance(answer, Figure):
+    if isinstance(answer, EvidenceFigure):
         return {"figure": wording.clean(answer.text), "method": wording.clean(answer.method)}
     return {"not_measured_because": wording.clean(answer.reason)}
 
@@ -291,11 +291,11 @@ def _referred(answer: Answer, item: str) -> str:
     return f"{wording.clean(answer.text).partition('. ')[0].rstrip('.')}. More under {item}."
 
 
-def _title(item: Item) -> str:
+def _title(item: EvidenceItem) -> str:
     return f"{item.id} {item.heading}".strip()
 
 
-def _source(item: Item) -> str:
+def _source(item: EvidenceItem) -> str:
     return item.source or "not confirmed"
 
 

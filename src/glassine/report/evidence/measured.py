@@ -13,7 +13,7 @@ from glassine.report import wording
 from glassine.report.evidence.basis import (
     Answer,
     Basis,
-    Figure,
+    EvidenceFigure,
     Missing,
     NoFigureError,
     answer,
@@ -51,7 +51,9 @@ def _small_leaves(basis: Basis) -> Iterator[Answer]:
     small = sum("small" in part["flags"] for part in parts)
     unknown = sum(part["size"] is None for part in parts)
     said = f"{small} of {wording.plural(len(parts), 'part')} {'is' if small == 1 else 'are'} below the limit"
-    yield Figure(said + (f"; the size of {unknown} is not shown" if unknown else ""), "parts that break the limit")
+    yield EvidenceFigure(
+        said + (f"; the size of {unknown} is not shown" if unknown else ""), "parts that break the limit"
+    )
 
 
 @answer
@@ -62,7 +64,7 @@ def _smallest_class(basis: Basis) -> Iterator[Answer]:
     hidden = [part for part in parts if part["counts"] is None and part["size"] != 0]
     if counts:
         shown = len(parts) - len(hidden)
-        yield Figure(
+        yield EvidenceFigure(
             f"smallest positive count of one class: {min(counts):,}, in {wording.plural(shown, 'part')}",
             "published counts",
         )
@@ -81,7 +83,7 @@ def _zero_classes(basis: Basis) -> Iterator[Answer]:
     zero = [part for part in parts if part["size"] != 0 and (part["purity"] == 1 or 0 in (part["counts"] or ()))]
     hidden = sum(part["counts"] is None and part["purity"] is None and part["size"] != 0 for part in parts)
     said = f"a class has no record in {len(zero)} of {wording.plural(len(parts), 'part')}"
-    yield Figure(
+    yield EvidenceFigure(
         said + (f", not counting {hidden} that are not shown" if hidden else ""), "published counts and shares"
     )
 
@@ -89,7 +91,9 @@ def _zero_classes(basis: Basis) -> Iterator[Answer]:
 @answer
 def _purest_leaf(basis: Basis) -> Iterator[Answer]:
     if basis.check("purest_leaf") is None and not isinstance(labels := basis.measured("labels"), Missing):
-        yield Figure(f"largest share of one class: {labels['purest']:.3g}", "published class counts; no limit is set")
+        yield EvidenceFigure(
+            f"largest share of one class: {labels['purest']:.3g}", "published class counts; no limit is set"
+        )
         return
     yield from limited(basis, "purest_leaf", "largest share of one class")
 
@@ -122,7 +126,7 @@ def _degrees_of_freedom(basis: Basis) -> Iterator[Answer]:
     yield from judged(basis, "degrees_of_freedom")
     parameters = _parameters(basis)
     n = _records(basis)
-    yield Figure(
+    yield EvidenceFigure(
         f"residual degrees of freedom: {n:,} - {parameters:,} = {n - parameters:,}",
         "records less the scores of each bin, which replace leaves"
         if basis.report["subject"]["kind"] == ADDITIVE
@@ -136,7 +140,7 @@ def _records_per_parameter(basis: Basis) -> Iterator[Answer]:
     if not parameters:
         raise NoFigureError("the model has no parameter")
     n = _records(basis)
-    yield Figure(f"{n / parameters:.3g} records per parameter", "records, over the parameters that T5 counts")
+    yield EvidenceFigure(f"{n / parameters:.3g} records per parameter", "records, over the parameters that T5 counts")
 
 
 @answer
@@ -145,7 +149,7 @@ def _case_numbers(basis: Basis) -> Iterator[Answer]:
     counted = basis.report["counted"]
     shown = sum(isinstance(part["size"], int) for part in parts)
     said = f"{shown} of {wording.plural(len(parts), 'part')} {'shows' if shown == 1 else 'show'}"
-    yield Figure(f"{said} the unweighted number of {counted}", f"{counted} counted")
+    yield EvidenceFigure(f"{said} the unweighted number of {counted}", f"{counted} counted")
 
 
 @answer
@@ -159,10 +163,12 @@ def _parameters_stated(basis: Basis) -> Iterator[Answer]:
     method = "stated by the file, not proved; rules of SACRO-ML for scikit-learn's trees and forests (2502.09396)"
     risky = _riskiest(stated, subject)
     if risky is None:
-        yield Figure(f"parameters: {listed}", "stated by the file, not proved; SACRO-ML has no rule for such a model")
+        yield EvidenceFigure(
+            f"parameters: {listed}", "stated by the file, not proved; SACRO-ML has no rule for such a model"
+        )
     else:
         place = "lie in" if risky else "do not lie in"
-        yield Figure(f"parameters {place} the riskiest fifth: {listed}", method)
+        yield EvidenceFigure(f"parameters {place} the riskiest fifth: {listed}", method)
 
 
 def _riskiest(stated: Mapping[str, Any], subject: Mapping[str, Any]) -> bool | None:
@@ -194,9 +200,15 @@ def _riskiest(stated: Mapping[str, Any], subject: Mapping[str, Any]) -> bool | N
 def _size(basis: Basis) -> Iterator[Answer]:
     subject, domain = basis.report["subject"], basis.report["domain"]
     n = subject.get("n_records")
-    yield Missing("the number of records is not published") if n is None else Figure(f"{n:,} records", "published")
+    yield (
+        Missing("the number of records is not published")
+        if n is None
+        else EvidenceFigure(f"{n:,} records", "published")
+    )
     if domain is not None:
-        yield Figure(f"{wording.plural(domain['n_attributes'], 'attribute')} in the public domain", "the domain")
+        yield EvidenceFigure(
+            f"{wording.plural(domain['n_attributes'], 'attribute')} in the public domain", "the domain"
+        )
 
 
 # What attacks found.
@@ -216,7 +228,7 @@ def _membership_attacks(basis: Basis) -> Iterator[Answer]:
             auc = "" if attack["auc"] is None else f", AUC {attack['auc']:.3f}"
             p = "" if attack["p_value"] is None else f", {wording.p_value(attack['p_value'])}"
             said = f"{attack['attack']}: advantage {attack['advantage']:.3f} ({interval}){auc}{p}"
-            yield Figure(said, f"attack on membership, intervals of {found['confidence']:.0%}")
+            yield EvidenceFigure(said, f"attack on membership, intervals of {found['confidence']:.0%}")
         else:
             yield Missing(f"{attack['attack']} {attack['reason'] or 'gave no figure'}".rstrip("."))
 
@@ -229,14 +241,14 @@ def _gap_attack(basis: Basis) -> Iterator[Answer]:
     else:
         p_value = found["loss_gap_p_value"]
         said = "a risk" if p_value < LOSSES_DIFFER else "no risk"
-        yield Figure(
+        yield EvidenceFigure(
             f"statistic {found['loss_gap']:.3f}, {wording.p_value(p_value)}: {said} by SACRO-ML, whose level is "
             f"{LOSSES_DIFFER:g}",
             "two-sample Kolmogorov-Smirnov test on the losses; with many records it finds gaps that no attack can use",
         )
     for attack in found["attacks"]:
         if "gap" in attack["attack"] and attack["advantage"] is not None:
-            yield Figure(f"{attack['attack']}: advantage {attack['advantage']:.3f}", "accuracy on both sides")
+            yield EvidenceFigure(f"{attack['attack']}: advantage {attack['advantage']:.3f}", "accuracy on both sides")
 
 
 @answer
@@ -248,7 +260,7 @@ def _attribute_inference(basis: Basis) -> Iterator[Answer]:
     if isinstance(labels, Missing):
         yield labels
     else:
-        yield Figure(
+        yield EvidenceFigure(
             f"the outcome of a record is guessed right for {labels['guess_rate']:.1%}, and for "
             f"{labels['base_rate']:.1%} without the model; certain for {shown(labels['n_certain'])} records",
             "published class counts, an attacker who knows the leaf",
@@ -256,7 +268,7 @@ def _attribute_inference(basis: Basis) -> Iterator[Answer]:
     sensitive = basis.figures("disclosure", "inference of a sensitive attribute: ")
     for reader in sensitive["readers"]:
         rate = "" if reader["guess_rate"] is None else f", guessed right for {reader['guess_rate']:.1%}"
-        yield Figure(
+        yield EvidenceFigure(
             f"{reader['reader']}: {sensitive['sensitive']} is practically certain for {shown(reader['certain'])} "
             f"people{rate}",
             "maximum-entropy estimate, an attacker who knows the quasi-identifiers of everyone",
@@ -267,7 +279,7 @@ def _attribute_inference(basis: Basis) -> Iterator[Answer]:
 def _reconstruction(basis: Basis) -> Iterator[Answer]:
     found = basis.figures("reconstruction")
     if found.get("dist_g") is not None:
-        yield Figure(f"share of uncertainty left: {found['dist_g']:.3f}", "Dist_G of the probabilistic dataset")
+        yield EvidenceFigure(f"share of uncertainty left: {found['dist_g']:.3f}", "Dist_G of the probabilistic dataset")
     if found.get("undefined"):
         yield Missing(str(found["undefined"]).rstrip("."))
 
@@ -276,7 +288,9 @@ def _reconstruction(basis: Basis) -> Iterator[Answer]:
 def _rows(basis: Basis) -> Iterator[Answer]:
     found = basis.figures("rows", "rows were not rebuilt: ")
     certain = "not proved" if found["n_whole"] is None else shown(found["n_whole"])
-    yield Figure(f"{found['meaning']} Rows certain in every attribute: {certain}.", "rows that meet every count")
+    yield EvidenceFigure(
+        f"{found['meaning']} Rows certain in every attribute: {certain}.", "rows that meet every count"
+    )
 
 
 @answer
@@ -285,7 +299,7 @@ def _most_exposed(basis: Basis) -> Iterator[Answer]:
     if basis.check("largest_bits_per_record") is not None:
         yield from limited(basis, "largest_bits_per_record", "bits about the most exposed record")
     elif not isinstance(found, Missing) and found["bits_largest"] is not None:
-        yield Figure(
+        yield EvidenceFigure(
             f"{found['bits_largest']:.3g} bits about the most exposed record; the policy sets no limit on them",
             "possible records, counted",
         )
@@ -298,7 +312,7 @@ def _most_exposed(basis: Basis) -> Iterator[Answer]:
     if not isinstance(parts, Missing) and limited_to is not None and not isinstance(found, Missing):
         exposed = sum("exposed" in part["flags"] for part in parts["parts"])
         said = f"{exposed} of {wording.plural(len(parts['parts']), 'part')} {'reveals' if exposed == 1 else 'reveal'}"
-        yield Figure(f"{said} more than the limit of {limited_to:g} bits", "possible records, counted")
+        yield EvidenceFigure(f"{said} more than the limit of {limited_to:g} bits", "possible records, counted")
 
 
 @answer
@@ -309,7 +323,7 @@ def _together(basis: Basis) -> Iterator[Answer]:
             "linking needs other data, and one model was audited; several models of the same records can be audited "
             "together"
         )
-    yield Figure("several models of the same records were audited together", "their counts, intersected")
+    yield EvidenceFigure("several models of the same records were audited together", "their counts, intersected")
 
 
 @answer
@@ -321,7 +335,7 @@ def _attacks_made(basis: Basis) -> Iterator[Answer]:
         if isinstance(outcome, Missing):
             yield Missing(f"{titles.get(name, name)}: {outcome.reason}")
         else:
-            yield Figure(f"{titles.get(name, name)}: measured", "the report has the figures")
+            yield EvidenceFigure(f"{titles.get(name, name)}: measured", "the report has the figures")
 
 
 @answer
@@ -336,7 +350,7 @@ def _rests_on_size(basis: Basis) -> Iterator[Answer]:
         if sizes
         else "several checks, not size alone"
     )
-    yield Figure(f"the checks that passed rest on {said}", "the checks of the policy")
+    yield EvidenceFigure(f"the checks that passed rest on {said}", "the checks of the policy")
 
 
 UNSEEN = "exact values of the records that the model publishes"

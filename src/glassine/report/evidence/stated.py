@@ -14,7 +14,7 @@ from glassine.report.evidence.basis import (
     NO_REPORT,
     Answer,
     Basis,
-    Figure,
+    EvidenceFigure,
     Missing,
     NoFigureError,
     answer,
@@ -42,7 +42,7 @@ def _standing(basis: Basis) -> Iterator[Answer]:
     guarantee = basis.report["guarantee"]
     if guarantee is None:
         raise NoFigureError("the model claims no differential privacy")
-    yield Figure(f"claimed by {guarantee['claimed_by']}; {guarantee['standing']}", "the claim, and the policy")
+    yield EvidenceFigure(f"claimed by {guarantee['claimed_by']}; {guarantee['standing']}", "the claim, and the policy")
 
 
 @answer
@@ -57,7 +57,7 @@ def _claim(basis: Basis) -> Iterator[Answer]:
     against = f". It does not hold: {'; '.join(values['caveats'])}" if values["caveats"] else ""
     added = "events added up again when the certificate was read"
     method = added if basis.certificate is not None else "as the model states it; a model cannot prove it"
-    yield Figure(
+    yield EvidenceFigure(
         f"epsilon {values['epsilon']:.6g}, delta {values['delta']:.3g}, {values['neighboring']}{against}", method
     )
 
@@ -68,7 +68,9 @@ def _certificate(basis: Basis) -> Iterator[Answer]:
     if stated.model is None:
         raise NoFigureError("the certificate names no model")
     file = "" if stated.file is None else f"; of the file {stated.file}"
-    yield Figure(f"SHA-256 of the model's canonical form {stated.model}{file}", "compared by `certificate verify`")
+    yield EvidenceFigure(
+        f"SHA-256 of the model's canonical form {stated.model}{file}", "compared by `certificate verify`"
+    )
 
 
 @answer
@@ -80,7 +82,7 @@ def _variant(basis: Basis) -> Iterator[Answer]:
         "none": "no differential privacy",
     }
     rho = "" if stated.rho is None else f"; its events cost rho = {stated.rho:.4g} in zCDP"
-    yield Figure(f"{words[stated.variant]}{rho}", "added up from the events")
+    yield EvidenceFigure(f"{words[stated.variant]}{rho}", "added up from the events")
 
 
 @answer
@@ -91,7 +93,7 @@ def _mechanisms(basis: Basis) -> Iterator[Answer]:
         cost = accounting.cost(event)
         kind = type(event).__name__
         said = f"{event.name}: {kind}, epsilon {cost.pure:.6g}, rho {cost.rho:.4g}"
-        yield Figure(said, event.proof or "the mechanism's own proof")
+        yield EvidenceFigure(said, event.proof or "the mechanism's own proof")
 
 
 @answer
@@ -99,15 +101,17 @@ def _unit(basis: Basis) -> Iterator[Answer]:
     stated = basis.stated
     records = wording.plural(stated.unit.most_records, "record")
     k = "" if stated.unit.is_person else " k records of one person are protected with k times epsilon."
-    yield Figure(f"unit: {stated.unit}; {records} a unit.{k}", stated.neighboring)
+    yield EvidenceFigure(f"unit: {stated.unit}; {records} a unit.{k}", stated.neighboring)
 
 
 @answer
 def _public_knowledge(basis: Basis) -> Iterator[Answer]:
     names = ", ".join(basis.stated.public)
-    yield Figure(f"taken as public: {names}" if names else "nothing is taken as public", "as the certificate states")
+    yield EvidenceFigure(
+        f"taken as public: {names}" if names else "nothing is taken as public", "as the certificate states"
+    )
     for caveat in basis.stated.caveats:
-        yield Figure(f"does not hold: {caveat}", "as the certificate states")
+        yield EvidenceFigure(f"does not hold: {caveat}", "as the certificate states")
 
 
 @answer
@@ -115,11 +119,13 @@ def _error_bound(basis: Basis) -> Iterator[Answer]:
     stated = basis.stated
     if LOSS_BOUND in stated.public:
         loss = f"a loss of at most {stated.public[LOSS_BOUND]:,} records above that of the best model of the class"
-        yield Figure(f"{loss}, with probability 0.95", "utility of the exponential mechanism; public numbers alone")
+        yield EvidenceFigure(
+            f"{loss}, with probability 0.95", "utility of the exponential mechanism; public numbers alone"
+        )
         return
     if stated.error_bound is None:
         raise NoFigureError("no bound on the loss in accuracy is proved for this learner")
-    yield Figure(
+    yield EvidenceFigure(
         f"at most {stated.error_bound:,} errors more on the training records than the best model of the class, "
         "with probability 0.95",
         "utility of the exponential mechanism; public numbers alone",
@@ -131,19 +137,19 @@ def _arithmetic(basis: Basis) -> Iterator[Answer]:
     stated = basis.stated
     if stated.arithmetic == "not stated":
         raise NoFigureError("the certificate does not state it")
-    yield Figure(f"random bits: {stated.randomness}. {stated.arithmetic}", "proofs beside the samplers")
+    yield EvidenceFigure(f"random bits: {stated.randomness}. {stated.arithmetic}", "proofs beside the samplers")
 
 
 @answer
 def _assumptions(basis: Basis) -> Iterator[Answer]:
     for text in () if basis.certificate is None else basis.certificate.assumptions:
-        yield Figure(f"assumed: {text}", "as the certificate states")
+        yield EvidenceFigure(f"assumed: {text}", "as the certificate states")
 
 
 @answer
 def _checks(basis: Basis) -> Iterator[Answer]:
     for check in basis.report["checks"]:
-        yield Figure(in_words(basis, check), check["basis"])
+        yield EvidenceFigure(in_words(basis, check), check["basis"])
 
 
 @answer
@@ -151,30 +157,32 @@ def _policy(basis: Basis) -> Iterator[Answer]:
     limits = basis.report["policy"]
     stated = [f"{name} {str(value).lower()}" for name, value in limits.items() if value is not None]
     said = f"{len(stated)} limits and settings are stated, {len(limits) - len(stated)} limits are off"
-    yield Figure(f"{said}. {', '.join(stated)}", f"policy: {basis.report['policy_source']}")
+    yield EvidenceFigure(f"{said}. {', '.join(stated)}", f"policy: {basis.report['policy_source']}")
 
 
 @answer
 def _advice(basis: Basis) -> Iterator[Answer]:
     for entry in basis.report["advice"]:
-        yield Figure(f"advised: {entry['text']}", "what would help with a failed or an unknown check")
+        yield EvidenceFigure(f"advised: {entry['text']}", "what would help with a failed or an unknown check")
     if not basis.report["advice"]:
-        yield Figure("no measure is advised", "no check failed or is unknown")
+        yield EvidenceFigure("no measure is advised", "no check failed or is unknown")
 
 
 @answer
 def _versions(basis: Basis) -> Iterator[Answer]:
     if basis.findings is not None:
-        yield Figure(f"audited by Glassine {basis.findings['version']}, with fixed seeds", "recorded in the report")
+        yield EvidenceFigure(
+            f"audited by Glassine {basis.findings['version']}, with fixed seeds", "recorded in the report"
+        )
     if basis.certificate is not None:
-        yield Figure(f"trained by Glassine {basis.certificate.version}", "recorded in the certificate")
+        yield EvidenceFigure(f"trained by Glassine {basis.certificate.version}", "recorded in the certificate")
 
 
 @answer
 def _files(basis: Basis) -> Iterator[Answer]:
     for file in basis.report["inputs"]:
         digest = "no digest: records" if file["sha256"] is None else f"SHA-256 {file['sha256']}"
-        yield Figure(f"{file['role']}: {file['name']}, {digest}", "bytes that were read")
+        yield EvidenceFigure(f"{file['role']}: {file['name']}, {digest}", "bytes that were read")
     if not basis.report["inputs"]:
         yield Missing("the audit was called from a program, and read no file")
 
@@ -183,13 +191,13 @@ def _files(basis: Basis) -> Iterator[Answer]:
 def _audience(basis: Basis) -> Iterator[Answer]:
     checker = basis.report["audience"] == "checker"
     said = "the report holds figures for the checker only" if checker else "the report may be published"
-    yield Figure(said, "marked in the report")
+    yield EvidenceFigure(said, "marked in the report")
 
 
 @answer
 def _no_digest(basis: Basis) -> Iterator[Answer]:
     plain = [file for file in basis.report["inputs"] if file["role"] in ("data", "holdout") and file["sha256"]]
-    yield Figure(
+    yield EvidenceFigure(
         f"digests of records in the report: {len(plain)}",
         "a plain digest gives a record away to who has the others; ties are by a key that the holder keeps",
     )
@@ -199,7 +207,7 @@ def _no_digest(basis: Basis) -> Iterator[Answer]:
 def _schemas(basis: Basis) -> Iterator[Answer]:
     for values in (basis.findings, None if basis.certificate is None else basis.certificate.to_dict()):
         if values is not None:
-            yield Figure(f"JSON, schema {values['schema']}", "documented schema")
+            yield EvidenceFigure(f"JSON, schema {values['schema']}", "documented schema")
 
 
 @answer
@@ -209,7 +217,7 @@ def _format(basis: Basis) -> Iterator[Answer]:
     if model is None:
         raise NoFigureError("the audit read no file of the model")
     binary = model["name"].lower().endswith((*PICKLES, ".skops", ".onnx", ".ubj"))
-    yield Figure(f"{model['name']}: {'a binary file' if binary else 'text'}", "ending of the file")
+    yield EvidenceFigure(f"{model['name']}: {'a binary file' if binary else 'text'}", "ending of the file")
 
 
 @answer
@@ -219,7 +227,7 @@ def _roles(basis: Basis) -> Iterator[Answer]:
     quasi = () if isinstance(found, Missing) else found["quasi_identifiers"]
     for name in basis.report["subject"].get("attributes", ()):
         role = "sensitive" if name == sensitive else "quasi-identifier" if name in quasi else "tested, no role stated"
-        yield Figure(f"{name}: {role}", "as stated for the audit")
+        yield EvidenceFigure(f"{name}: {role}", "as stated for the audit")
     if sensitive is None:
         yield Missing("no sensitive attribute was named")
 

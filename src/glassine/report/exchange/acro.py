@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from glassine.auditing.findings import Findings, Part
+from glassine.auditing.findings import Findings, ShownPart
 from glassine.auditing.findings.root import plain_value
 from glassine.errors import UnreadableFileError
 from glassine.files import write_json, write_text
@@ -43,7 +43,7 @@ def write_acro(findings: Findings, folder: str | os.PathLike[str], name: str, co
         ) from None
     uid = re.sub(r"[^A-Za-z0-9_.-]", "_", Path(name).stem) or "model"
     files: list[dict[str, Any]] = []
-    parts: tuple[Part, ...] = getattr(findings.value("parts"), "parts", ())
+    parts: tuple[ShownPart, ...] = getattr(findings.value("parts"), "parts", ())
     if parts:
         write_text(_table(parts), target / f"{uid}_leaves.csv")
         files.append({"name": f"{uid}_leaves.csv", "sdc": _marks(findings, parts)})
@@ -85,7 +85,7 @@ def _entry(findings: Findings, uid: str, files: list[dict[str, Any]], command: s
     }
 
 
-def _marks(findings: Findings, parts: tuple[Part, ...]) -> dict[str, Any]:
+def _marks(findings: Findings, parts: tuple[ShownPart, ...]) -> dict[str, Any]:
     """Return the marked cells of the table, by rule: row and column from 0 after the header and the first column."""
     flags = {rule.name: rule.flag.name for rule in findings.policy.criteria if rule.flag is not None}
     judged = {check.rule for check in findings.checks}
@@ -97,7 +97,7 @@ def _marks(findings: Findings, parts: tuple[Part, ...]) -> dict[str, Any]:
     return {"summary": {rule: len(marked) for rule, marked in cells.items()}, "cells": cells}
 
 
-def _table(parts: tuple[Part, ...]) -> str:
+def _table(parts: tuple[ShownPart, ...]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["part", "condition", "records", "largest share of a class", "bits learned"])

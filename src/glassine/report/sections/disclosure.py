@@ -24,7 +24,7 @@ from glassine.report.blocks import (
     rows_of,
 )
 from glassine.report.charts import Mark, draw_trade_off
-from glassine.report.figures import Reading, facts, grid, table
+from glassine.report.figures import FigureReading, facts, grid, table
 from glassine.report.section import (
     LEARNED,
     Body,
@@ -285,7 +285,7 @@ def _words(finding: DisclosureFinding) -> dict[str, Any]:
 
 def _sentence(finding: DisclosureFinding) -> str:
     """Return what the reader learns."""
-    reading = Reading(finding, **_words(finding))
+    reading = FigureReading(finding, **_words(finding))
     text = (
         "An attacker with the tree who knows all quasi-identifiers learns {learned_mean:fine} bits per {unit} about "
         "{sensitive:clean} beyond the class distribution, and {learned_most:fine} bits of the most exposed one. "
@@ -299,7 +299,7 @@ def _sentence(finding: DisclosureFinding) -> str:
 def _described(finding: DisclosureFinding) -> str:
     """Return who was looked at, and what the reader knows."""
     text = "{number:people}, {n_classes:many class} of {sensitive:clean}. The attacker knows {knowledge:clean}."
-    return sentence(Reading(finding).said(text))
+    return sentence(FigureReading(finding).said(text))
 
 
 HEADLINE = table("""

@@ -9,7 +9,7 @@ from typing import Any
 from glassine.auditing.findings import Bound, Findings, GuaranteeFinding, SummaryFinding
 from glassine.report import wording
 from glassine.report.blocks import Fact, Paragraph, Points, Row, Table, fold, heads, paragraph
-from glassine.report.figures import Reading, facts, grid, table
+from glassine.report.figures import FigureReading, facts, grid, table
 from glassine.report.section import MODEL, Body, Section, Text, section, sentence, shows
 
 STANDING = {
@@ -70,7 +70,7 @@ def guarantee_section(finding: GuaranteeFinding) -> Section:
         "scale": "" if scale is None else wording.amount(scale),
         "exact": scale is None,
     }
-    reading = Reading(finding, **words)
+    reading = FigureReading(finding, **words)
     claim, caveats = reading.said(CLAIM), tuple(wording.clean(text) for text in finding.caveats)
     figures, bounds = facts(FIGURES, finding, **words), tuple(map(_bound, finding.bounds))
     folded = tuple(row for row in bounds if row.name.lower().startswith(GUESSES))
@@ -148,7 +148,7 @@ Noise | {deviation:.3g}
 @shows("released", "released", "What the summary released", "Releases", rank=MODEL - 1)
 def _summary_section(finding: SummaryFinding, findings: Findings) -> Body:
     """Return each release with its numbers and noise, and the check of the certificate."""
-    reading = Reading(finding, aim=f" Target: {wording.clean(finding.target)}." if finding.target else "")
+    reading = FigureReading(finding, aim=f" Target: {wording.clean(finding.target)}." if finding.target else "")
     lead = reading.said(
         "{n_values:many noisy number}, from which every model follows. Models use {n_used:,} of "
         "{n_attributes:many attribute}; the summary holds counts of {n_pairs:many pair}.{aim}"

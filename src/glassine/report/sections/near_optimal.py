@@ -32,7 +32,7 @@ LETTERS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class NamedInterval:
     """A named interval; ``strong`` where it stands out."""
 
     name: str
@@ -41,7 +41,7 @@ class Interval:
     strong: bool = False
 
 
-def draw_intervals(intervals: Sequence[Interval], *, title: str, unit: str, ident: str) -> Markup:
+def draw_intervals(intervals: Sequence[NamedInterval], *, title: str, unit: str, ident: str) -> Markup:
     """Return intervals as bars, both ends in numbers, in percent of ``unit``, and a line at 0; empty without any."""
     if not intervals:
         return Markup("")
@@ -274,7 +274,7 @@ Indispensable in | {agreement:percent}
 def _drawn(shown: Sequence[Reliance], coverage: str, unit: str) -> Piece:
     """Return the importance intervals as a drawing, and as a table that is folded away."""
     intervals = [
-        Interval(name=wording.clean(one.attribute), low=one.low, high=one.high, strong=one.indispensable)
+        NamedInterval(name=wording.clean(one.attribute), low=one.low, high=one.high, strong=one.indispensable)
         for one in shown[:MOST_DRAWN]
     ]
     drawing = draw_intervals(intervals, title="Reliance by attribute", unit=unit, ident="ranges")

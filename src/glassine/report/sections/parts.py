@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import Below, Hidden, Measured, ShownCount
-from glassine.auditing.findings import Findings, Part, PartsFinding, TreeNode
+from glassine.auditing.findings import Findings, PartsFinding, ShownPart, TreeNode
 from glassine.auditing.judging import flag_labels
 from glassine.auditing.policy import Policy
 from glassine.report import wording
@@ -113,7 +113,7 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
     return tuple(out)
 
 
-def _prediction(part: Part, findings: Findings) -> str:
+def _prediction(part: ShownPart, findings: Findings) -> str:
     text = "" if part.prediction is None else wording.clean(part.prediction)
     if findings.model.kind == "regression tree":
         with suppress(ValueError):
@@ -131,7 +131,7 @@ def _size(size: ShownCount | None, *, noisy: bool) -> str:
     return wording.people(size) if isinstance(size, Below) else f"size {size}"
 
 
-def _expected(part: Part, findings: Findings) -> str:
+def _expected(part: ShownPart, findings: Findings) -> str:
     """Return how many records would be in a part if records fell as the domain's public shares say."""
     n, bits = findings.model.n_records, part.bits_learned
     if n is None or bits is None or not math.isfinite(bits) or findings.model.count_scale is not None:
@@ -140,7 +140,7 @@ def _expected(part: Part, findings: Findings) -> str:
     return f"{'under 1' if expected < 1 else f'about {expected:,.0f}'} of {n:,} expected by the domain"
 
 
-def _is_counted(part: Part, approximate: bool) -> bool:
+def _is_counted(part: ShownPart, approximate: bool) -> bool:
     """Return whether the size that is shown is not the model's own."""
     published = part.counts is not None or part.purity is not None
     return part.size not in (None, Hidden()) and (approximate or not published)
@@ -171,7 +171,7 @@ def _classes(counts: tuple[ShownCount, ...] | None, classes: tuple[str, ...] | N
     return ", ".join([*texts, f"{rest:,} of other classes"] if rest else texts)
 
 
-def _outvoted(part: Part, findings: Findings) -> str:
+def _outvoted(part: ShownPart, findings: Findings) -> str:
     """Return why a leaf decides otherwise than its counts say; empty where it does not."""
     classes, counts = findings.model.classes, part.counts
     if findings.model.count_scale is None or classes is None or counts is None or part.prediction not in classes:
@@ -182,14 +182,14 @@ def _outvoted(part: Part, findings: Findings) -> str:
     return " (noise: the decision was chosen apart from these counts, and is more reliable)"
 
 
-def _purity(part: Part) -> str:
+def _purity(part: ShownPart) -> str:
     if part.purity is None:
         return ""
     exact = part.counts is not None or part.purity == 1
     return f"{'' if exact else 'at least '}{wording.percent(part.purity)} one outcome"
 
 
-def ranked(parts: Sequence[Part]) -> list[int]:
+def ranked(parts: Sequence[ShownPart]) -> list[int]:
     """Return the numbers of the parts, those to look at first in front: most flags, then most bits."""
     order = sorted(parts, key=lambda p: (-len(p.flags), -(p.bits_learned or 0.0), p.number))
     return [part.number for part in order]

@@ -25,7 +25,7 @@ from glassine.report.blocks import (
     fold,
     paragraph,
 )
-from glassine.report.figures import Reading, grid
+from glassine.report.figures import FigureReading, grid
 from glassine.report.section import Page, Section, clean_inputs, section, sections_of, sentence, shown
 
 ITSELF = "Glassine wrote this file, byte for byte. It may leave if the verdict allows it."
@@ -48,7 +48,7 @@ def file_sections(findings: Findings) -> tuple[Section, ...]:
         lines.append(f"{named}: {what}" if named else what)
         copy = file.clean_copy
         written = "" if copy is None else wording.clean(copy.name) or UNWRITTEN
-        lines.append(ITSELF if copy is None else Reading(copy, written=written).said(COPY))
+        lines.append(ITSELF if copy is None else FigureReading(copy, written=written).said(COPY))
     if name.lower().endswith(PICKLES):
         lines.append(RUNS)
     return (section("file", "The file", lines, link="File", text=lines),) if lines else ()

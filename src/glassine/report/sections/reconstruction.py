@@ -7,7 +7,13 @@ from collections.abc import Sequence
 
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.outcome import Measured
-from glassine.auditing.findings import AttributeFinding, DomainSummary, Findings, ReconstructionFinding, SubgroupFinding
+from glassine.auditing.findings import (
+    AttributeFinding,
+    DomainSummary,
+    Findings,
+    ReconstructionFinding,
+    SubgroupBitsFinding,
+)
 from glassine.capacity import rounded_up
 from glassine.report import wording
 from glassine.report.blocks import (
@@ -25,7 +31,7 @@ from glassine.report.blocks import (
     rows_of,
 )
 from glassine.report.charts import draw_bar, draw_curve
-from glassine.report.figures import Reading as Words
+from glassine.report.figures import FigureReading as Words
 from glassine.report.figures import facts, grid, table
 from glassine.report.section import LEARNED, Body, sentence, shows
 from glassine.report.sections.parts import Scale, parts_of
@@ -302,7 +308,7 @@ def _attributes(attributes: Sequence[AttributeFinding]) -> tuple[list[Row], int]
     lacking=lambda subgroups, findings: "" if subgroups else NO_SUBGROUP,
     rank=60,
 )
-def subgroups_section(groups: tuple[SubgroupFinding, ...], findings: Findings) -> Body:
+def subgroups_section(groups: tuple[SubgroupBitsFinding, ...], findings: Findings) -> Body:
     """Return the subgroups: those of the sensitive attribute, then the five about which most is learned on average."""
     top = max((g.bits_largest for g in groups if math.isfinite(g.bits_largest)), default=0.0)
     asked = [g for g in groups if g.attribute == findings.sensitive]

@@ -19,7 +19,7 @@ from glassine.auditing.findings import (
 )
 from glassine.report import wording
 from glassine.report.blocks import Fact, fold, paragraph, rows_of
-from glassine.report.figures import UNITS, Reading, facts, grid, table
+from glassine.report.figures import UNITS, FigureReading, facts, grid, table
 from glassine.report.section import LEARNED, Body, Page, facts_of, sections_of, shows
 from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows, record_sections
 
@@ -247,7 +247,7 @@ def _described(findings: Findings) -> str:
     """Return the form of a release, its size, and on what its trees were trained."""
     made = findings.release
     of = wording.units() if made.records == "training" else "queries"
-    return Reading(
+    return FigureReading(
         made,
         shape="The restricted form" if made.form == "restricted" else "The paper's form",
         size=f" of at least {made.k:,} {of}" if made.k is not None else f" of {of} in public cells",
