@@ -125,11 +125,11 @@ def comment_lines(text: str) -> tuple[int, int]:
 
 
 def classes(modules: Mapping[str, tuple[Path, str]]) -> dict[str, list[str]]:
-    """Return the names of classes that several modules define, and those modules."""
+    """Return the names of classes that several modules define, and those modules; ``_Name`` is its file's."""
     homes: dict[str, list[str]] = defaultdict(list)
     for name, (_, text) in modules.items():
         for node in ast.parse(text).body:
-            if isinstance(node, ast.ClassDef):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(name)
     return {name: places for name, places in homes.items() if len(places) > 1}
 
