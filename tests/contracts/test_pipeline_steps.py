@@ -119,6 +119,11 @@ CONVERTED: dict[str, tuple[Any, pd.DataFrame]] = {
 }
 NOT_OF_DOUBLES = {(name, np.float64) for name in ("SimpleImputer", "imputed and scaled", "imputed and binarized")}
 """An Imputer of doubles is one that the runtime does not know."""
+BINARIZED = ("Binarizer", "scaled and binarized", "FeatureUnion")
+NO_GAPS = {("OneHotEncoder of numbers", kind) for kind in (np.float32, np.float64)}
+NO_GAPS |= {(name, np.float32) for name in BINARIZED}
+"""The runtime's Binarizer refuses NaN; which whole number it makes of NaN for a OneHotEncoder depends on the machine.
+Of doubles, a Less stands in the place of the Binarizer, which takes NaN."""
 
 
 def beside_thresholds(models: list[Any], frame: pd.DataFrame) -> pd.DataFrame:
@@ -161,9 +166,15 @@ def test_a_step_is_read_as_the_runtime_computes_it(name: str, kind: Any) -> None
             tree_from_onnx(data)
         return
     named = frame if name in TEXTS else frame.set_axis(["x0", "x1", "x2"], axis=1)
-    gaps = Domain({column: Real(-9, 9, missing=True) for column in map(str, named)}) if frame is GAPS else None
+    gaps = None if name in TEXTS else Domain({c: Real(-9, 9, missing=True) for c in map(str, named)})
+    if (name, kind) in NO_GAPS:
+        with pytest.raises(UnsupportedModelError, match="can be missing"):
+            tree_from_onnx(data, gaps)
+        gaps = None
     model = tree_from_onnx(data, gaps)
     records = pd.concat([named, beside_thresholds([model, as_model(fitted)], named)])
+    if gaps is not None:
+        records = pd.concat([records, named.mask(np.random.default_rng(1).random(named.shape) < 0.3)])
     np.testing.assert_array_equal(model.predict(records), runtime(data, records, kind))
 
 
@@ -203,7 +214,7 @@ def old_bytes(fitted: Any, trees: list[Tree], container: str) -> bytes:
         OldJoblib(out).dump(fitted)
     else:
         olds = {
-            part.tobytes(): old
+            _content(part): old
             for tree in trees
             for part, old in zip(*map(_parts, (tree.__reduce__(), of_old(tree))), strict=True)
         }
@@ -213,10 +224,15 @@ def old_bytes(fitted: Any, trees: list[Tree], container: str) -> bytes:
                 if name.endswith(".npy"):
                     array = np.load(io.BytesIO(data))
                     plain = io.BytesIO()
-                    np.save(plain, olds.get(array.tobytes(), array))
+                    np.save(plain, olds.get(_content(array), array))
                     data = plain.getvalue()
                 copy.writestr(name, data)
     return out.getvalue()
+
+
+def _content(array: Any) -> str:
+    # The bytes between the fields of a node are arbitrary.
+    return repr(array.tolist())
 
 
 def _parts(reduced: Any) -> tuple[Any, Any]:

@@ -174,6 +174,14 @@ def _mapped(column: Coded | Stepped, change: Callable[[float], float]) -> Column
     return replace(column, codes=tuple(change(code) for code in column.codes), missing=missing)
 
 
+def _filled_code(node: Operator, column: Number, change: Callable[[float], float]) -> float | None:
+    """Return the code of what missing values have become; None where they are still missing, so that runtimes fail."""
+    attribute = attribute_of(column.attribute, node.domain)
+    if column.fill is None and attribute is not None and attribute.missing:
+        raise node.unread(f"encodes {column.attribute!r:.60}, which can be missing", "Impute it before.")
+    return None if column.fill is None else change(column.gap_code)
+
+
 def _binarized(node: Operator) -> Value:
     if node.value.kind != FLOAT:
         raise node.unread("is not given floats", "Convert the pipeline with inputs of floats.")
@@ -181,14 +189,14 @@ def _binarized(node: Operator) -> Value:
     if not math.isfinite(threshold):
         raise InvalidModelError(f"'Binarizer' before the tree has the threshold {threshold}.")
 
-    def above(code: float) -> float:  # NaN is not above
+    def above(code: float) -> float:
         return float(code > threshold)
 
     out: list[Column] = []
     for column in node.value.columns:
         if isinstance(column, Number):
             ends = (column.pulled_back(threshold), math.inf)
-            out.append(column.stepped(ends, (0.0, 1.0), above(column.gap_code)))
+            out.append(column.stepped(ends, (0.0, 1.0), _filled_code(node, column, above)))
         else:
             out.append(_mapped(column, above))
     return Value(tuple(out), FLOAT)
@@ -224,11 +232,7 @@ def _one_hot(node: Operator) -> Value:
 def _whole_dummy(node: Operator, column: Number, category: int, dummy: Callable[[float], float]) -> Column:
     """Return the dummy of a category, of a number that loses what it has behind the point."""
     attribute = attribute_of(column.attribute, node.domain)
-    if column.fill is None and attribute is not None and attribute.missing:
-        raise node.unread(
-            f"encodes {column.attribute!r:.60}, which can be missing, as a whole number", "Impute it before."
-        )
-    gap = None if column.fill is None else dummy(column.gap_code)
+    gap = _filled_code(node, column, dummy)
     if isinstance(attribute, Category | Binary):
         values: Sequence[Scalar] = (0, 1) if isinstance(attribute, Binary) else attribute.values
         if not all(isinstance(value, int | float) for value in values):
