@@ -21,6 +21,7 @@ from glassine.auditing import Findings
 from glassine.auditing.capacity import figures_of, outside, question_of, questions_of, stated_class
 from glassine.auditing.inputs import AuditSettings, StatedClass, Statements
 from glassine.capacity import AverageCase, average_case, tree_bits
+from glassine.data import Sample
 from glassine.domain import Between, Binary, Category, Integer, OneOf, Real
 from glassine.errors import InvalidParameterError
 from glassine.formats import load_model, write_model
@@ -232,6 +233,51 @@ def test_two_statements_share_the_draws_that_may_fail() -> None:
     assert isinstance(outcome, Measured)
     assert bounds_of(findings).delta + outcome.value.delta == 0.05
     assert bounds_of(findings).games[0].mean_advantage > learner.capacity().games[0].mean_advantage
+
+
+def drawn_half() -> tuple[OptimalTreeClassifier, pl.DataFrame, pl.DataFrame]:
+    X = np.random.default_rng(0).integers(0, 2, (400, 3))
+    frame = pl.DataFrame(np.column_stack([X, X[:, 0]]), schema=["a", "b", "c", "y"])
+    inside = np.random.default_rng(1).permutation(400) < 200
+    learner = OptimalTreeClassifier(1, domain=Domain.binary(["a", "b", "c"]), classes=(0, 1))
+    learner.fit(frame.filter(inside).drop("y"), frame.filter(inside)["y"].to_numpy())
+    return learner, frame.filter(inside), frame.filter(~inside)
+
+
+@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize("stated", [None, StatedClass(depth=1, n=200, population=400)])
+def test_records_of_which_a_person_has_several_are_no_people(most: int, stated: StatedClass | None) -> None:
+    learner, sample, rest = drawn_half()
+    settings = AuditSettings(stability=25, only={"capacity", "stability"}, statements=Statements(stated_class=stated))
+    whose = np.arange(200) // most
+    holdout = Sample(rest.drop("y"), rest["y"], persons=whose + 200)
+    findings = audit(
+        learner, sample, "y", domain=learner.domain, holdout=holdout, persons=whose, policy=POLICY, settings=settings
+    )
+    for name in ("capacity", "stability"):
+        outcome = findings.measured[name]
+        assert isinstance(outcome, Measured if most == 1 else NotApplicable)
+        assert most == 1 or "several records" in outcome.reason  # type: ignore[union-attr]
+    assert check_of(findings).status == ("fail" if most == 1 else "unknown")
+
+
+def test_an_audit_after_parameters_were_changed_is_unknown() -> None:
+    learner, sample, rest = drawn_half()
+    learner.max_depth = 2
+    settings = AuditSettings(stability=25, only={"capacity", "stability"})
+    findings = audit(learner, sample, "y", domain=learner.domain, holdout=rest, policy=POLICY, settings=settings)
+    assert "changed since the fit" in reason_of(findings)
+
+
+def test_all_trees_of_a_file_are_counted() -> None:
+    tree = grown()[0]
+    among = replace(tree, source="tree 1 of 3 of a forest")
+    alone = bounds_of(audit(tree, domain=DOMAIN, policy=POLICY, settings=stating(depth=2)))
+    assert "3 trees of the same people" in reason_of(
+        audit(among, domain=DOMAIN, policy=POLICY, settings=stating(depth=2, models=2))
+    )
+    counted = bounds_of(audit(among, domain=DOMAIN, policy=POLICY, settings=stating(depth=2, models=3)))
+    assert counted.figures_bits > 2.9 * alone.figures_bits
 
 
 def test_other_kinds_stay_unknown() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from glassine import Domain, Integer
+from glassine import Binary, Domain, Integer
 from tests.cli.running import Run
 
 MODELS = {
@@ -147,3 +147,21 @@ def test_together_names_the_clean_copy_of_every_file(folder: Path, run: Run) -> 
     done = run("audit", "own.txt", "foreign.txt", "--together", "--domain", "domain.json", cwd=folder)
     assert "foreign.txt: a rule list" in done.out
     assert "Glassine did not write this file, or it was changed" in " ".join(done.out.split())
+
+
+def test_a_class_that_is_stated_of_several_files_counts_all_of_them(folder: Path, run: Run) -> None:
+    Domain({"smoker": Binary()}).to_json(folder / "domain.json")
+    stated = ("--only", "capacity", "--class-rules", "1", "--class-people", "20000", "--drawn-from", "40000")
+
+    def audited(*more: str) -> tuple[int, str]:
+        files = ("silent.txt", "again.txt")
+        done = run("audit", *files, "--domain", "domain.json", "--policy", "average", *stated, *more, cwd=folder)
+        return done.status, done.out + done.err
+
+    (folder / "again.txt").write_text(MODELS["silent.txt"])
+    for more in ((), ("--class-models", "1")):
+        status, said = audited(*more)
+        assert status == 2
+        assert "--class-models 2" in said
+    assert audited("--class-models", "2")[0] == 0
+    assert audited("--class-models", "1000")[0] == 1

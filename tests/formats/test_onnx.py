@@ -298,12 +298,41 @@ def test_what_is_refused(model: onnx.ModelProto, message: str) -> None:
 def test_what_stands_around_the_tree_is_refused_by_name() -> None:
     before = by_hand("BRANCH_LEQ", 0.0, 0)
     before.graph.node[0].input[0] = "scaled"
-    before.graph.node.insert(0, helper.make_node("Scaler", ["X"], ["scaled"], domain="ai.onnx.ml"))
+    before.graph.node.insert(0, helper.make_node("Normalizer", ["X"], ["scaled"], domain="ai.onnx.ml"))
     after = by_hand("BRANCH_LEQ", 0.0, 0)
     after.graph.node.append(helper.make_node("Not", ["label"], ["other"]))
-    for model, kind in ((before, "Scaler"), (after, "Not")):
+    for model, kind in ((before, "Normalizer"), (after, "Not")):
         with pytest.raises(UnsupportedModelError, match=kind):
             tree_from_onnx(model.SerializeToString())
+
+
+ONE_COLUMN: dict[str, Any] = {"offset": [1.0], "scale": [2.0]}
+BEFORE: dict[str, tuple[Any, str]] = {
+    "falling": (helper.make_node("Scaler", ["X"], ["new"], offset=[1.0], scale=[-2.0]), "larger values are not larger"),
+    "wide": (helper.make_node("Scaler", ["X"], ["new"], offset=[1.0, 2.0, 3.0], scale=[2.0]), "must hold . finite"),
+    "infinite": (helper.make_node("Scaler", ["X"], ["new"], offset=[math.inf], scale=[2.0]), "must hold . finite"),
+    "a mark": (
+        helper.make_node("Imputer", ["X"], ["new"], imputed_value_floats=[1.0], replaced_value_float=-9.0),
+        "Mark gaps as NaN",
+    ),
+    "two columns": (helper.make_node("Add", ["X", "X"], ["new"]), "computes with two columns"),
+    "a cycle": (helper.make_node("Scaler", ["new"], ["new"], **ONE_COLUMN), "nothing makes before it"),
+    "nothing": (helper.make_node("Scaler", [], ["new"], **ONE_COLUMN), "is not read"),
+    "a type": (helper.make_node("Cast", ["X"], ["new"], to=onnx.TensorProto.FLOAT16), "turns values into type 10"),
+    "computed places": (helper.make_node("Gather", ["X", "X"], ["new"], axis=1), "picks computed columns"),
+    "a choice": (helper.make_node("Where", ["X", "X", "X"], ["new"]), "chooses between columns"),
+    "no code": (helper.make_node("LabelEncoder", ["X"], ["new"], keys_int64s=[1]), "encodes other than one input"),
+    "no category": (helper.make_node("OneHotEncoder", ["X"], ["new"]), "one column of texts or of whole"),
+}
+
+
+@pytest.mark.parametrize(("node", "message"), BEFORE.values(), ids=BEFORE)
+def test_what_cannot_be_read_before_the_tree_is_refused(node: Any, message: str) -> None:
+    model = by_hand("BRANCH_LEQ", 0.0, 0)
+    model.graph.node[0].input[0] = "new"
+    model.graph.node.insert(0, node)
+    with pytest.raises(GlassineError, match=message):
+        tree_from_onnx(model.SerializeToString())
 
 
 def test_numbers_in_another_file_are_not_read() -> None:

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -172,6 +173,12 @@ def test_the_counts_of_the_whole_list_make_exact_counts_cheap() -> None:
         learner.capacity(frame=(frame.head(3_999), y[:3_999]))
     with pytest.raises(InvalidDataError, match="undeclared outcome"):
         learner.capacity(frame=(frame, y + 1))
+    for outcomes in (y[:3_999], y[:1]):  # One outcome would stand for everyone
+        with pytest.raises(InvalidDataError, match="one length"):
+            learner.capacity(frame=(frame, outcomes))
+    with pytest.raises(InvalidDataError, match="order"):
+        learner.capacity(frame=(frame.to_pandas(), pd.Series(y)[::-1]))
+    assert learner.capacity(frame=(frame[::-1].select(frame.columns[::-1]), y[::-1])).of_design == refunded
 
 
 def test_an_answer_about_the_fit_is_not_about_parameters_that_were_changed() -> None:

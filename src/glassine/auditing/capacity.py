@@ -19,9 +19,11 @@ from glassine.capacity import (
     tree_class,
 )
 from glassine.capacity.classes import Published
+from glassine.data.table import RecordTable
 from glassine.domain import Between, Domain, Integer, Literal, Real
 from glassine.domain.attributes import Scalar
-from glassine.errors import first_of, parameter
+from glassine.errors import InvalidParameterError, first_of, parameter
+from glassine.formats.builder import trees_beside
 from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
@@ -202,6 +204,22 @@ def delta_of(subject: TreeSubject) -> float:
     return delta if settings.stability is None else delta / 2
 
 
+def uncounted(subject: TreeSubject) -> str:
+    """Return what the audit knows of that no statement about one model of people counts; empty if there is nothing."""
+    inputs = subject.inputs
+    for side in (inputs.data, inputs.holdout):
+        whose = side.persons if isinstance(side, RecordTable) else None
+        if whose is not None and whose.number < len(whose.codes):
+            return "some people have several records, and the bounds are about people with one record each."
+    stated, trees = inputs.settings.statements.stated_class, trees_beside(subject.model.source or "") + 1
+    if trees > (1 if stated is None else stated.models):
+        return (
+            f"its file holds {trees:,} trees of the same people, of which the statement counts "
+            f"{1 if stated is None else stated.models:,} (`{parameter('models=')}`)."
+        )
+    return ""
+
+
 def _capacity(subject: TreeSubject) -> Outcome[AverageCase]:
     """Return the bounds of the class that was stated, or that a fitted learner declared before its fit."""
     stated, model, target = subject.inputs.settings.statements.stated_class, subject.model, subject.inputs.target
@@ -209,9 +227,14 @@ def _capacity(subject: TreeSubject) -> Outcome[AverageCase]:
     certificate = getattr(learner, "certificate_", None)
     delta = delta_of(subject)
     bounds = getattr(certificate, "average_case", None)
+    if (stated is not None or bounds is not None) and (why := uncounted(subject)):
+        return NotApplicable(why)
     if stated is None and bounds is not None:
         # What the fit stated: parameters may have been changed since.
-        return Measured(bounds if delta == bounds.delta else learner.capacity(delta=delta))
+        try:
+            return Measured(bounds if delta == bounds.delta else learner.capacity(delta=delta))
+        except InvalidParameterError as error:
+            return NotApplicable(error.text)
     if stated is None:
         return NotApplicable(NOT_STATED)
     domain = subject.inputs.domain

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Hashable
@@ -13,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome
-from glassine.auditing.capacity import delta_of, figures_of, outside, stated_class
+from glassine.auditing.capacity import delta_of, figures_of, outside, stated_class, uncounted
 from glassine.capacity import (
     DeclaredClass,
     LearnedCode,
@@ -25,6 +24,7 @@ from glassine.capacity import (
     retrained,
     rounded_up,
 )
+from glassine.capacity.statement import tenths_up
 from glassine.data.labels import class_codes
 from glassine.errors import GlassineError, InvalidModelError, PrivacyLeakWarning, parameter
 from glassine.formats import as_model
@@ -91,6 +91,8 @@ def _stability(subject: TreeSubject) -> Outcome[StabilityFinding]:
         return NotApplicable("one model without a choice is retrained; several, or options, are not counted.")
     if stated is not None and (why := outside(model, stated, domain, target)):
         return NotApplicable(f"{why}.")
+    if why := uncounted(subject):
+        return NotApplicable(why)
     delta = delta_of(subject)
     labelled = figures.figures == "labels" or not declared.label_follows
     frame = _frame(subject, target)
@@ -140,9 +142,9 @@ def _stability(subject: TreeSubject) -> Outcome[StabilityFinding]:
     return Measured(
         StabilityFinding(
             n_retrained=len(seen),
-            class_bits=_tenths(of_class),
-            length=_tenths(length),
-            bits=_tenths(bits),
+            class_bits=tenths_up(of_class),
+            length=tenths_up(length),
+            bits=tenths_up(bits),
             mean_advantage=rounded_up(design_advantage(bits / size, n / size)),
             certain=min(size, certain_persons(bits, n / size)),
             delta=delta,
@@ -189,10 +191,6 @@ def _refit(learner: Any, sample: pl.DataFrame, target: str, attributes: tuple[st
             return fresh.fit(X, y)
         names = getattr(learner, "feature_names_in_", None)
         return fresh.fit(X.to_numpy() if names is None else X.to_pandas(), y)
-
-
-def _tenths(bits: float) -> float:
-    return math.ceil(bits * 10 - 1e-9) / 10
 
 
 STABILITY: Measurement[TreeSubject, StabilityFinding] = Measurement(

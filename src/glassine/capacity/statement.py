@@ -25,7 +25,7 @@ FALSE_POSITIVES = 0.01
 ASSUMED = (
     "the people are a documented random draw, with one sampling rate for everyone; the unit is the person",
     "the model is the one fitted on that draw, not a refit on everyone",
-    "the class was fixed before the draw",
+    "the class of models was fixed before the draw, and so were the classes of the outcome",
     "everything that is released is counted, tuning included",
 )
 """What every statement takes for granted."""
@@ -51,6 +51,20 @@ def rounded_up(value: float, digits: int = 3) -> float:
         return value
     exact = Decimal(value)
     return float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=ROUND_CEILING))
+
+
+def tenths_up(bits: float) -> float:
+    """Return bits in tenths, rounded up.
+
+    Examples
+    --------
+    >>> tenths_up(43.92), tenths_up(0.3)
+    (44.0, 0.3)
+    """
+    if not bits < 2**50:  # Nothing stands behind the point
+        return bits
+    # The decimal as it is written, so that 0.3 stays.
+    return float(Decimal(repr(bits)).quantize(Decimal("0.1"), rounding=ROUND_CEILING))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +244,7 @@ def average_case(
     games = [
         GameBound(
             game="fresh",
-            bits=_tenths(given),
+            bits=tenths_up(given),
             mean_advantage=rounded_up(fresh_advantage(given / n)),
             true_positive_rate=rounded_up(fresh_success(FALSE_POSITIVES, given / n)),
         )
@@ -246,7 +260,7 @@ def average_case(
         games.append(
             GameBound(
                 game="design",
-                bits=_tenths(bits),
+                bits=tenths_up(bits),
                 mean_advantage=rounded_up(design_advantage(bits / size, rate)),
                 true_positive_rate=rounded_up(design_success(FALSE_POSITIVES, bits / size, rate)),
                 certain=min(size, certain_persons(bits, rate)),
@@ -260,8 +274,8 @@ def average_case(
         n=n,
         population=population,
         delta=delta,
-        structure_bits=_tenths(structure),
-        figures_bits=_tenths(figures),
+        structure_bits=tenths_up(structure),
+        figures_bits=tenths_up(figures),
         games=tuple(games),
         assumptions=(*ASSUMED, f"in the fresh game, {INDEPENDENT}", *([SYMMETRIC] if refunded else [])),
     )
@@ -336,7 +350,3 @@ def _one_in(delta: float) -> str:
     # The decimal of the share as it is written, so that 1e-5 is one in 100,000.
     times = Decimal(1) / Decimal(repr(delta))
     return f"{times.quantize(Decimal(1).scaleb(max(times.adjusted() - 2, -2)), rounding=ROUND_FLOOR).normalize():,f}"
-
-
-def _tenths(bits: float) -> float:
-    return math.ceil(bits * 10 * (1 - 1e-14)) / 10

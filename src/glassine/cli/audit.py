@@ -105,6 +105,7 @@ def audit_command(options: AuditOptions) -> None:
     # The log of a pipeline has other readers than the report that it keeps.
     printed: Audience = "public" if options.public else "checker"
     if several and not options.together:
+        options.stated.stated_class.check_several(len(options.models))
         if options.exchange.to is not None:
             raise InvalidParameterError("--to writes one report.", remedy="Audit one model, or add --together.")
         verdicts = [_verdict_on(path, options) for path in options.models]

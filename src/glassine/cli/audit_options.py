@@ -235,6 +235,15 @@ class ClassOptions(OptionGroup, heading=STATED):
         None, "No list exists of the people from whom the training data were drawn.", value=False, names=("--no-list",)
     )
     options: int = option("N", "Settings among which one was chosen on the data.", 1, names=("--settings-tried",))
+    class_models: int = option("N", "Models of this class, published of the same people.", 1)
+
+    def check_several(self, n_files: int) -> None:
+        """Raise where a class is stated of several files, and fewer models of the same people: one draw is stated."""
+        if self.value is not None and self.class_models < n_files:
+            raise InvalidParameterError(
+                f"a class is stated of {n_files:,} files, and all that is released of the same people counts.",
+                remedy=f"Add --class-models {n_files}, or audit models of other people on their own.",
+            )
 
     @property
     def value(self) -> StatedClass | None:
@@ -242,7 +251,7 @@ class ClassOptions(OptionGroup, heading=STATED):
         from glassine.auditing.inputs import StatedClass
 
         if self.depth is not None or self.rules is not None:
-            return StatedClass(**given(self))
+            return StatedClass(**given(self, "class_models"), models=self.class_models)
         if self.population is not None or self.unlisted:
             raise InvalidParameterError(
                 f"{'--no-list' if self.unlisted else '--drawn-from'} is for a class that is stated.",

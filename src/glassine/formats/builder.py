@@ -295,6 +295,18 @@ def source_of(what: str, place: int, n_trees: int) -> str:
     return what if n_trees == 1 else f"tree {place} of {n_trees} of {what}"
 
 
+def trees_beside(source: str) -> int:
+    """Return how many trees a file holds beside the one that was read, given the source of that one.
+
+    Examples
+    --------
+    >>> trees_beside("tree 0 of 20 of XGBoost"), trees_beside("XGBoost")
+    (19, 0)
+    """
+    match = re.match(r"tree [0-9]{1,9} of ([0-9]{1,9}) of ", source)
+    return 0 if match is None else max(int(match[1]) - 1, 0)
+
+
 def not_judged(source: str) -> str:
     """Return how many trees of a file were left aside, given the source of the one that was read; empty if none.
 
@@ -303,12 +315,11 @@ def not_judged(source: str) -> str:
     >>> not_judged("tree 0 of 20 of XGBoost")
     'Tree 0 of 20; the other 19 were not judged.'
     """
-    match = re.match(r"tree ([0-9]{1,9}) of ([0-9]{1,9}) of ", source)
-    if match is None or int(match[2]) < 2:
+    others = trees_beside(source)
+    if not others:
         return ""
-    others = int(match[2]) - 1
     text = f"the other {others} were not judged" if others > 1 else "the other was not judged"
-    return f"Tree {int(match[1])} of {int(match[2])}; {text}."
+    return f"Tree {int(source.split()[1])} of {others + 1}; {text}."
 
 
 def unsized(evidence: Evidence) -> Evidence:

@@ -13,10 +13,11 @@ import numpy as np
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, installed
-from glassine.formats.builder import TreeBuilder, can_be_missing, feature_names, from_shares, place_of, sides, source_of
+from glassine.formats.builder import TreeBuilder, can_be_missing, from_shares, place_of, sides, source_of
 from glassine.formats.conditions import damaged, with_missing
 from glassine.formats.json import KEY, guarantee_of
-from glassine.formats.sklearn.encodings import Coded, Number
+from glassine.formats.onnx_columns import columns_of
+from glassine.formats.sklearn.encodings import Column, Number
 from glassine.models.evidence import Evidence
 from glassine.models.guarantee import Guarantee
 from glassine.models.tree import DecisionTree, Forest
@@ -44,105 +45,8 @@ def _share_like(attributes: Attributes, n_trees: int) -> bool:
     return max(sums.values()) <= 1 / n_trees + NEAR
 
 
-# The columns that an ONNX tree is given, traced back to the inputs of the graph.
-
-SAME = ("Cast", "Identity")
-WIDEST = 10**5
-"""Steps that are traced: more than any graph of one tree has, so that a cycle ends."""
-NAMELESS = ("X", "input", "float_input")
-"""Names that converters give to the one input of any model."""
-
-
-Input: TypeAlias = Number | Coded
-"""A column that the tree is given."""
-
 Attributes: TypeAlias = Mapping[str, Any]
 """The attributes of an operator by name: lists, numbers, texts or arrays, as the file holds them."""
-
-
-def _columns_of(
-    onnx: ModuleType, graph: Any, ensemble: Any, domain: Domain | None, needed: int, *, named: bool
-) -> tuple[Input, ...]:
-    """Return the columns of the first input of a tree."""
-    makers = {str(output): node for node in graph.node for output in node.output}
-    inputs = {str(entry.name): entry for entry in graph.input}
-    # Depth first, in the order of the columns: each entry is a value of the graph and the encoder behind it.
-    stack: list[tuple[str, Any]] = [(str(ensemble.input[0]), None)]
-    columns: list[tuple[str, Any]] = []
-    for _ in range(WIDEST):
-        if not stack:
-            break
-        name, encoder = stack.pop()
-        if name in inputs:
-            columns.append((name, encoder))
-            continue
-        node = makers.get(name)
-        if node is not None and node.op_type in SAME and node.input:
-            stack.append((str(node.input[0]), encoder))
-        elif node is not None and node.op_type == "LabelEncoder" and encoder is None and node.input:
-            stack.append((str(node.input[0]), node))
-        elif node is not None and node.op_type == "Concat" and encoder is None:
-            stack += [(str(part), None) for part in reversed(node.input)]
-        else:
-            kind = "a constant" if node is None else f"{node.op_type!r:.40}"
-            raise UnsupportedModelError(
-                f"{kind} stands before the tree and is not read.", remedy="Export the tree alone."
-            )
-    if stack:
-        raise UnsupportedModelError(f"more than {WIDEST} steps stand before the tree, or they form a cycle.")
-    if not columns:
-        raise InvalidModelError("the tree is given no input.")
-    if len(columns) == 1 and columns[0][1] is None:
-        width = _width(inputs[columns[0][0]])
-        if width != 1:
-            names = feature_names(None, needed if width is None else width, domain, "the ONNX graph")
-            return tuple(Number(name) for name in names)
-        single = columns[0][0]
-        if not named and (domain is not None or single in NAMELESS) and (domain is None or single not in domain):
-            single = feature_names(None, 1, domain, "the ONNX graph")[0]
-        return (Number(single),)
-    for name, _ in columns:
-        if _width(inputs[name]) != 1:
-            raise UnsupportedModelError(
-                f"the input {name!r:.60} is one of several, but has not one column.", remedy="Name each."
-            )
-    return tuple(_coded(onnx, name, encoder) for name, encoder in columns)
-
-
-def _width(entry: Any) -> int | None:
-    """Return the number of columns that an input declares, None if it declares none."""
-    dims = entry.type.tensor_type.shape.dim
-    return int(dims[1].dim_value) or None if len(dims) == 2 else 1 if len(dims) == 1 else None
-
-
-def _is_single(onnx: ModuleType, graph: Any) -> bool:
-    """Return whether records are rounded to single precision before they reach the tree."""
-    single = onnx.TensorProto.FLOAT
-    casts = [a.i for node in graph.node if node.op_type == "Cast" for a in node.attribute if a.name == "to"]
-    kinds = {entry.type.tensor_type.elem_type for entry in graph.input}
-    return single in casts or onnx.TensorProto.DOUBLE not in kinds
-
-
-def _coded(onnx: ModuleType, name: str, encoder: Any) -> Input:
-    """Return a column of texts or numbers behind a LabelEncoder, or of numbers as they are."""
-    if encoder is None:
-        return Number(name)
-    attributes: Attributes = {str(a.name): onnx.helper.get_attribute_value(a) for a in encoder.attribute}
-    texts = attributes.get("keys_strings")
-    keys = attributes.get("keys_int64s", attributes.get("keys_floats"))
-    if texts is not None:
-        keys = [key.decode() for key in texts]
-    values = attributes.get("values_floats", attributes.get("values_int64s"))
-    if keys is None or values is None or len(keys) != len(values):
-        raise UnsupportedModelError(f"the LabelEncoder of {name!r:.60} is not one from texts or numbers to numbers.")
-    other = float(
-        attributes.get("default_float", attributes.get("default_int64", -1)) if "values_floats" in attributes else -1
-    )
-    codes = [(key, float(code)) for key, code in zip(keys, values, strict=True)]
-    gaps = [code for key, code in codes if key == "" or key != key]
-    plain = tuple((key, code) for key, code in codes if key != "" and key == key)
-    return Coded(name, plain, gaps[0] if gaps else other, other)
-
 
 OURS = "glassine"
 """The producer whose single inputs are named after their attribute."""
@@ -272,7 +176,9 @@ def _tree(
     """Return the tree at a place of an ensemble, whose trees have their numbers in an order."""
     lists = {name: _list(attributes, f"nodes_{name}") for name in NODE_LISTS}
     width = 1 + max(map(int, lists["featureids"]), default=-1)
-    columns = _columns_of(onnx, model.graph, ensemble, domain, width, named=model.producer_name == OURS)
+    ours = model.producer_name == OURS
+    given = columns_of(onnx, model.graph, str(ensemble.input[0]), domain, width, named=ours, plain=_plain)
+    columns, single = given.columns, given.single
     _check_after(model.graph, ensemble)
     tracks = _list(attributes, "nodes_missing_value_tracks_true", len(lists["nodeids"]))
     bounds = _numbers(attributes, "nodes_values", len(lists["nodeids"]))
@@ -281,7 +187,7 @@ def _tree(
     classes, evidence = _leaves(attributes, leaves, str(ensemble.op_type), order[place], len(order))
     names = tuple(dict.fromkeys(column.attribute for column in columns))
     builder: TreeBuilder[int] = TreeBuilder("the ONNX tree", domain, names)
-    single = _is_single(onnx, model.graph)
+    gaps = {column.attribute for column in columns if column.knows_gaps}
     for i in mine:
         key = lists["nodeids"][i]
         if key in builder:
@@ -298,7 +204,9 @@ def _tree(
         # Only a difference from NaN holds of NaN itself.
         taken = bool(tracks[i]) if tracks else False
         first = taken or mode == "BRANCH_NEQ"
-        pair = _sides(columns[feature], MODES[mode], bounds[i], first, domain, stated=any(tracks), single=single)
+        column = columns[feature]
+        missing = can_be_missing(column.attribute, domain, any(tracks) or column.attribute in gaps)
+        pair = _sides(column, MODES[mode], bounds[i], first, domain, missing=missing, single=single)
         builder.split(key, pair, (lists["truenodeids"][i], lists["falsenodeids"][i]))
     return builder.tree(lists["nodeids"][mine[0]], classes, source_of("ONNX", place, len(order)))
 
@@ -348,18 +256,19 @@ def _numbers(attributes: Attributes, name: str, length: int) -> list[float]:
 
 
 def _sides(
-    column: Input, operator: str, bound: float, gap_first: bool, domain: Domain | None, *, stated: bool, single: bool
+    column: Column, operator: str, bound: float, gap_first: bool, domain: Domain | None, *, missing: bool, single: bool
 ) -> tuple[Any, Any]:
     """Return the conditions of the true and the false branch."""
-    missing = can_be_missing(column.attribute, domain, stated or isinstance(column, Coded))
-    if isinstance(column, Number):
+    if isinstance(column, Number) and not column.steps and column.fill is None:
         gaps = (gap_first and missing, not gap_first and missing)
         return sides(column.attribute, operator, bound, domain, gaps, single=single)
     if operator not in ("<=", ">"):
-        raise UnsupportedModelError(f"codes of {column.attribute!r} are compared with {operator}; <= and > are read.")
+        raise UnsupportedModelError(
+            f"codes or scaled values of {column.attribute!r} are compared with {operator}; <= and > are read."
+        )
     if math.isnan(bound):
         raise InvalidModelError(f"a threshold on {column.attribute!r} is NaN.")
-    left, right = column.split(bound, gap_first == (operator == "<="), domain)
+    left, right = column.split(bound, gap_first == (operator == "<="), domain, rounded=single)
     if not missing:
         left, right = with_missing(left, False), with_missing(right, False)
     return (left, right) if operator == "<=" else (right, left)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from glassine.capacity import COUNTS, AverageCase, DeclaredClass, Published, average_case, people_needed
-from glassine.data.labels import class_codes
+from glassine.data.labels import check_lengths, class_codes
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import ClassTooLargeError, InvalidDataError, InvalidParameterError, first_of, parameter
 from glassine.learners.intake import Intake
 from glassine.privacy.certificate import Certificate
+from glassine.records.alignment import check_alignment
 
 EXACT = "exact counts of the records"
 """Why an ordinary fit is not private."""
@@ -188,10 +189,12 @@ class DeclaresItsClass:
         counts = [cell.evidence.counts for cell in learner.model_.cells]
         if any(row is None for row in counts):
             raise InvalidParameterError(f"{parameter('frame')} is for a model with class counts.")
-        codes = class_codes(y, learner.model_.classes)
+        check_alignment(X, target=y)
+        codes, leaves = class_codes(y, learner.model_.classes), learner.apply(X)
+        check_lengths(len(leaves), len(codes))
         if (codes < 0).any():
             raise InvalidDataError(f"{int((codes < 0).sum()):,} people of the list have an undeclared outcome.")
-        places = learner.apply(X) * len(learner.classes_) + codes
+        places = leaves * len(learner.classes_) + codes
         frame = np.bincount(places, minlength=len(counts) * len(learner.classes_))
         return [int(c) for row in counts for c in row or ()], [int(c) for c in frame]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -22,7 +22,8 @@ from glassine.formats.conditions import all_but, at_most, attribute_of, scalar, 
 Array = npt.NDArray[np.float64]
 
 Step: TypeAlias = tuple[str, float]
-"""One arithmetic operation: ``add``, ``sub``, ``mul``, ``div``, ``at least`` or ``at most``, and its number."""
+"""One operation: ``add``, ``sub``, ``mul``, ``div``, ``at least`` or ``at most`` and its number, or without one
+``single``, which rounds to single precision, or ``whole``, which drops what is behind the point."""
 
 FORWARD: dict[str, Callable[[Any, float], Any]] = {
     "add": lambda x, c: x + c,
@@ -31,8 +32,16 @@ FORWARD: dict[str, Callable[[Any, float], Any]] = {
     "div": lambda x, c: x / c,
     "at least": max,
     "at most": min,
+    "single": lambda x, _: single(x),
+    "whole": lambda x, _: float(math.trunc(x)) if math.isfinite(x) else x,
 }
-ARRAYS: dict[str, Callable[[Any, float], Any]] = {**FORWARD, "at least": np.maximum, "at most": np.minimum}
+ARRAYS: dict[str, Callable[[Any, float], Any]] = {
+    **FORWARD,
+    "at least": np.maximum,
+    "at most": np.minimum,
+    "single": lambda x, _: x.astype(np.float32).astype(np.float64),
+    "whole": lambda x, _: np.trunc(x),
+}
 
 
 def run(value: float, steps: tuple[Step, ...]) -> float:
@@ -42,9 +51,9 @@ def run(value: float, steps: tuple[Step, ...]) -> float:
     return value
 
 
-def goes_left(code: float, bound: float, missing_left: bool) -> bool:
+def goes_left(code: float, bound: float, missing_left: bool, *, rounded: bool = True) -> bool:
     """Return where a tree sends a value: it compares it in single precision, and sends NaN where its node says."""
-    return missing_left if math.isnan(code) else single(code) <= bound
+    return missing_left if math.isnan(code) else (single(code) if rounded else code) <= bound
 
 
 def other_side(literal: Literal) -> Literal:
@@ -88,10 +97,17 @@ class Number:
         """The column of a missing value; NaN while it is still missing."""
         return math.nan if self.fill is None or isinstance(self.fill, str) else float(self.fill)
 
-    def split(self, bound: float, missing_left: bool, domain: Domain | None) -> tuple[Literal, Literal]:
-        """Return the conditions on the attribute under which the column is at most, or above, a bound."""
-        missing = missing_left if self.fill is None else goes_left(float(self.fill), bound, missing_left)
-        back = self.pulled_back(bound) if self.steps else bound
+    def split(
+        self, bound: float, missing_left: bool, domain: Domain | None, *, rounded: bool = True
+    ) -> tuple[Literal, Literal]:
+        """Return the conditions on the attribute under which the column is at most, or above, a bound.
+
+        ``rounded`` says that the tree rounds the column to single precision.
+        """
+        missing = (
+            missing_left if self.fill is None else goes_left(float(self.fill), bound, missing_left, rounded=rounded)
+        )
+        back = self.pulled_back(bound, rounded=rounded) if self.steps else bound
         if math.isinf(back):
             left: Literal = all_but(self.attribute, missing, none=back < 0)
             return left, left.negate()
@@ -99,14 +115,19 @@ class Number:
             # Between two whole numbers every threshold is the same: the one of fewest digits is taken.
             texts = (f"{back:.{digits}g}" for digits in range(1, 18))
             back = next(short for text in texts if math.floor(short := float(text)) == math.floor(back))
-        below, above = at_most(self.attribute, back, domain, single=not self.steps)
+        below, above = at_most(self.attribute, back, domain, single=rounded and not self.steps)
         return with_missing(below, missing), with_missing(above, not missing)
+
+    def stepped(self, ends: Sequence[float], codes: Sequence[float], missing: float | None) -> Stepped:
+        """Return the column that has one code up to each end, the last infinite, without intervals of no number."""
+        kept = [(end, code) for low, end, code in zip((-math.inf, *ends), ends, codes, strict=False) if end > low]
+        return Stepped(self.attribute, tuple(end for end, _ in kept), tuple(code for _, code in kept), missing)
 
     def pulled_back(self, bound: float, *, rounded: bool = True, below: bool = False) -> float:
         """Return the largest number that the steps, and a rounding to single precision, take to a bound or below."""
 
         def inside(value: float) -> bool:
-            code = run(value, self.steps)
+            code = run(float(value), self.steps)
             code = single(code) if rounded else code
             return code < bound or (code == bound and not below)
 
@@ -169,13 +190,18 @@ class Coded:
         """The column of a missing value; NaN where the encoder refuses it, or leaves it missing."""
         return math.nan if self.missing is None or self.also_missing else self.missing
 
-    def split(self, bound: float, missing_left: bool, domain: Domain | None) -> tuple[Literal, Literal]:
-        """Return the conditions on the attribute under which the column is at most, or above, a bound."""
+    def split(
+        self, bound: float, missing_left: bool, domain: Domain | None, *, rounded: bool = True
+    ) -> tuple[Literal, Literal]:
+        """Return the conditions on the attribute under which the column is at most, or above, a bound.
+
+        ``rounded`` says that the tree rounds the column to single precision.
+        """
         sides: dict[bool, list[Scalar]] = {True: [], False: []}
         for value, code in self.codes:
-            sides[goes_left(code, bound, missing_left)].append(value)
-        missing = self.missing is not None and goes_left(self.missing, bound, missing_left)
-        if any(goes_left(code, bound, missing_left) != missing for code in self.also_missing):
+            sides[goes_left(code, bound, missing_left, rounded=rounded)].append(value)
+        missing = self.missing is not None and goes_left(self.missing, bound, missing_left, rounded=rounded)
+        if any(goes_left(code, bound, missing_left, rounded=rounded) != missing for code in self.also_missing):
             raise UnsupportedModelError(
                 f"the tree distinguishes None from NaN in {self.attribute!r}, which are both missing.",
                 remedy="Encode gaps one way.",
@@ -184,7 +210,7 @@ class Coded:
             # Both lists say the same of the values that the encoder knows: take the shorter.
             listed_left = 0 < len(sides[True]) <= len(sides[False]) or not sides[False]
         else:
-            listed_left = not goes_left(self.other, bound, missing_left)
+            listed_left = not goes_left(self.other, bound, missing_left, rounded=rounded)
         attribute = attribute_of(self.attribute, domain)
         codes = dict(self.codes)
         # A constant that an imputer fills in is no value of the records: its condition speaks of the gaps.
@@ -228,10 +254,15 @@ class Stepped:
         """The column of a missing value; NaN where the encoder refuses it."""
         return math.nan if self.missing is None else self.missing
 
-    def split(self, bound: float, missing_left: bool, domain: Domain | None) -> tuple[Literal, Literal]:
-        """Return the conditions on the attribute under which the column is at most, or above, a bound."""
-        left = [goes_left(code, bound, missing_left) for code in self.codes]
-        missing = self.missing is not None and goes_left(self.missing, bound, missing_left)
+    def split(
+        self, bound: float, missing_left: bool, domain: Domain | None, *, rounded: bool = True
+    ) -> tuple[Literal, Literal]:
+        """Return the conditions on the attribute under which the column is at most, or above, a bound.
+
+        ``rounded`` says that the tree rounds the column to single precision.
+        """
+        left = [goes_left(code, bound, missing_left, rounded=rounded) for code in self.codes]
+        missing = self.missing is not None and goes_left(self.missing, bound, missing_left, rounded=rounded)
         if len(set(left)) == 1:
             literal: Literal = all_but(self.attribute, missing, none=not left[0])
             return literal, literal.negate()

@@ -173,9 +173,10 @@ def _bins(step: Any, columns: Columns, where: str) -> Columns:
 def _binarized(step: Any, columns: Columns, where: str) -> Columns:
     out: Columns = []
     for column in columns:
-        source = _unscaled(column, where)
+        source = column if isinstance(column, Number) else _unscaled(column, where)
         gap = None if source.fill is None else float(float(source.fill) > step.threshold)
-        out.append(Stepped(source.attribute, (float(step.threshold), math.inf), (0.0, 1.0), gap))
+        end = source.pulled_back(float(step.threshold), rounded=False)
+        out.append(source.stepped((end, math.inf), (0.0, 1.0), gap))
     return out
 
 
