@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 from typing import Any
 
@@ -332,6 +333,21 @@ def test_what_cannot_be_read_before_the_tree_is_refused(node: Any, message: str)
     model.graph.node[0].input[0] = "new"
     model.graph.node.insert(0, node)
     with pytest.raises(GlassineError, match=message):
+        tree_from_onnx(model.SerializeToString())
+
+
+@pytest.mark.parametrize(("kind", "given"), [("Add", "c"), ("Concat", None)])
+def test_long_chains_before_the_tree_are_refused(kind: str, given: str | None) -> None:
+    model = by_hand("BRANCH_LEQ", 0.0, 0)
+    model.graph.node[0].input[0] = "v300"
+    model.graph.initializer.append(helper.make_tensor("c", onnx.TensorProto.FLOAT, [1], [1.0]))
+    names = ["X", *(f"v{i}" for i in range(1, 301))]
+    for i, (name, new) in enumerate(itertools.pairwise(names)):
+        extra = {"axis": 1} if kind == "Concat" else {}
+        model.graph.node.insert(
+            i, helper.make_node(kind, [name, given or name], [new], None, None, None, None, **extra)
+        )
+    with pytest.raises(UnsupportedModelError, match="more than 100"):
         tree_from_onnx(model.SerializeToString())
 
 

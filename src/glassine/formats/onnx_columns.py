@@ -19,6 +19,8 @@ from glassine.formats.sklearn.encodings import Coded, Column, Number, Step, Step
 
 WIDEST = 10**5
 """Columns and steps that are read: more than any graph of one tree has."""
+MOST_STEPS, MOST_CATEGORIES = 100, 3000
+"""Operations on one column, and categories of one encoder, that are read."""
 NAMELESS = ("X", "input", "float_input")
 """Names that converters give to the one input of any model."""
 FLOAT, INT32, INT64, TEXT, BOOL, DOUBLE = 1, 6, 7, 8, 9, 11
@@ -81,6 +83,8 @@ class Operator:
             raise self.unread("computes with whole numbers or texts", "Convert the pipeline with inputs of floats.")
         out = []
         for column, own in zip(self.value.columns, steps, strict=True):
+            if isinstance(column, Number) and len(column.steps) > MOST_STEPS:
+                raise self.unread(f"is one of more than {MOST_STEPS} steps of one column")
             rounded = [part for step in own for part in (step, ROUND)] if self.value.single else own
             out.append((settled(column) if self.value.single else column).then(*rounded))
         return Value(tuple(out), kind)
@@ -208,8 +212,8 @@ def _one_hot(node: Operator) -> Value:
     if len(node.value.columns) != 1 or (texts is None) == (node.value.kind == TEXT) or (texts or whole) is None:
         raise node.unread("does not encode one column of texts or of whole numbers")
     column, listed = node.value.columns[0], list(texts or whole or ())
-    if len(listed) > WIDEST or len(set(listed)) < len(listed):
-        raise InvalidModelError("'OneHotEncoder' before the tree lists a category twice, or too many.")
+    if len(listed) > MOST_CATEGORIES or len(set(listed)) < len(listed):
+        raise InvalidModelError("'OneHotEncoder' before the tree lists a category twice, or more than 3000.")
     out: list[Column] = []
     for category in listed:
 
@@ -391,6 +395,7 @@ def columns_of(
     needed = _needed(graph, end)
     made = _inputs(graph, needed, domain, width, named=named)
     constants = {str(tensor.name): tensor for tensor in graph.initializer if str(tensor.name) in needed}
+    n_columns = 0
     for node in graph.node:
         if not needed.intersection(map(str, node.output)):
             continue
@@ -403,7 +408,8 @@ def columns_of(
         arrays = [onnx.numpy_helper.to_array(constants[name]) if name in constants else None for name in names]
         own = {str(a.name): plain(onnx, a) for a in node.attribute}
         values = [made.get(name) for name in names]
-        if sum(len(value.columns) for value in values if value is not None) > WIDEST:
+        n_columns += sum(len(value.columns) for value in values if value is not None)
+        if n_columns > WIDEST:
             raise UnsupportedModelError(f"more than {WIDEST} columns stand before the tree.", remedy=REMEDY)
         made[str(node.output[0])] = OPERATORS[kind](Operator(kind, own, values, arrays, domain))
     if end not in made:
