@@ -25,7 +25,7 @@ from glassine.privacy.release import fresh_count
 from glassine.privacy.unit import RECORD
 from glassine.records.columns import columns_of
 from glassine.sealed import door, draws
-from glassine.sealed.accounts import AccountPart
+from glassine.sealed.accounts import Allowance
 from glassine.sealed.losses import LeafCosts
 from glassine.sealed.oracle import Oracle
 from glassine.sealed.queries import Cells, Counts, Gibbs, Label, Quantiles
@@ -266,7 +266,7 @@ def test_events_are_kept_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatc
 
 SMALL = Domain({"a": Binary(), "n": Integer(0, 2)})
 RECORDS = list(itertools.product((0, 1), (0, 1, 2), (0, 1)))
-PART = AccountPart(epsilon=Fraction(1), total=Fraction(1), unit=RECORD)
+PART = Allowance(epsilon=Fraction(1), total=Fraction(1), unit=RECORD)
 
 
 def store(records: Sequence[tuple[int, int, int]], *, numbers: bool = False) -> Store:

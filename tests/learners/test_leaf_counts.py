@@ -13,7 +13,7 @@ from glassine.privacy import accounting
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.unit import RECORD
-from glassine.sealed.accounts import AccountPart
+from glassine.sealed.accounts import Allowance
 from glassine.sealed.queries import Counts
 from tests.privacy.fitting import fits
 
@@ -33,7 +33,7 @@ class Table:
 def noisy_histogram(
     counts: npt.NDArray[np.int64], epsilon: Fraction, total: Fraction, randomness: Randomness
 ) -> tuple[npt.NDArray[np.int64], DiscreteLaplaceNoise]:
-    question, part = Counts(key=Table(counts)), AccountPart(epsilon=epsilon, total=total, unit=RECORD)
+    question, part = Counts(key=Table(counts)), Allowance(epsilon=epsilon, total=total, unit=RECORD)
     (event,) = question.events(part)
     assert isinstance(event, DiscreteLaplaceNoise)
     return question.draw(None, part, randomness, None), event

@@ -18,7 +18,7 @@ from glassine.privacy.randomness import Randomness
 from glassine.privacy.unit import RECORD
 from glassine.records.reading import read_checked
 from glassine.sealed import quantiles, queries
-from glassine.sealed.accounts import AccountPart
+from glassine.sealed.accounts import Allowance
 from glassine.sealed.queries import Quantiles
 
 DOMAIN = Domain({"n": Integer(0, 9, missing=True), "r": Real(0.0, 1.0), "b": Integer(0, 10**6)})
@@ -55,7 +55,7 @@ def test_candidates_follow_from_the_bounds() -> None:
 def asked(records: HeldIntake, names: list[str], number: int, epsilon: Fraction, seed: int) -> tuple[Any, Any]:
     """Return private quantiles of some numbers, and their events."""
     question = Quantiles(points={name: candidates(DOMAIN, name) for name in names}, number=number)
-    part = AccountPart(epsilon=epsilon, total=epsilon, unit=RECORD)
+    part = Allowance(epsilon=epsilon, total=epsilon, unit=RECORD)
     return question.draw(records, part, Randomness.of(seed), None), question.events(part)
 
 

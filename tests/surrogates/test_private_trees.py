@@ -23,7 +23,7 @@ from glassine.records.bits import BitSets
 from glassine.records.columns import ConformedColumns
 from glassine.records.reading import read_checked
 from glassine.sealed import partitions
-from glassine.sealed.accounts import AccountPart, FitAccount
+from glassine.sealed.accounts import Allowance, FitAccount
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import PARTS
 from glassine.sealed.partitions import Grouped, GroupTrees
@@ -44,7 +44,7 @@ METRIC = public_metric(TINY, "gower")
 POINTS = np.concatenate([METRIC.embed_one(TINY, record) for record in public_points(TINY, N_CELLS)])
 
 
-def whole(epsilon: float) -> AccountPart:
+def whole(epsilon: float) -> Allowance:
     """Return all of an account of so much epsilon."""
     return FitAccount(total=Fraction(epsilon)).part(Fraction(1))
 

@@ -9,7 +9,7 @@ from glassine.privacy.unit import RECORD, PrivacyUnit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AccountPart:
+class Allowance:
     """What one query may spend of an account."""
 
     # epsilon, delta: for all records of the unit together.
@@ -37,6 +37,6 @@ class FitAccount:
     delta: Fraction = Fraction(0)
     unit: PrivacyUnit = RECORD  # Whose data they cover
 
-    def part(self, share: Fraction, delta: Fraction = Fraction(0)) -> AccountPart:
+    def part(self, share: Fraction, delta: Fraction = Fraction(0)) -> Allowance:
         """Return what a query may spend at a share of epsilon, and with a delta."""
-        return AccountPart(epsilon=self.total * share, delta=delta, total=self.total, unit=self.unit)
+        return Allowance(epsilon=self.total * share, delta=delta, total=self.total, unit=self.unit)

@@ -31,7 +31,7 @@ from glassine.records.bits import BitSets
 from glassine.sealed import gibbs
 from glassine.sealed.gibbs import Choice, Weighting
 from glassine.sealed.losses import LeafCosts
-from glassine.sealed.model_class import ModelClass, ModelStatement
+from glassine.sealed.model_class import ModelClass, Statement
 from glassine.sealed.tree_sums import Atoms, Costs, SetCounts, Weighed, leaf, of_public, total
 from glassine.sealed.tree_sums import admissible as divides
 
@@ -250,7 +250,7 @@ class ListClass(ModelClass[DrawnList]):
         """Return the values of a list's rules, the default rule last, as numbers in the grid of the loss."""
         return (*(value for _, value in drawn.rules), drawn.default)
 
-    def publish(self, drawn: DrawnList, cells: Sequence[Evidence], **stated: Unpack[ModelStatement]) -> RuleList:
+    def publish(self, drawn: DrawnList, cells: Sequence[Evidence], **stated: Unpack[Statement]) -> RuleList:
         """Return a rule list as a published model."""
         return list_model(drawn, self.antecedents, cells, **stated)
 
@@ -365,10 +365,7 @@ class ListSums:
 
 
 def list_model(
-    drawn: DrawnList,
-    antecedents: Sequence[tuple[Literal, ...]],
-    cells: Sequence[Evidence],
-    **stated: Unpack[ModelStatement],
+    drawn: DrawnList, antecedents: Sequence[tuple[Literal, ...]], cells: Sequence[Evidence], **stated: Unpack[Statement]
 ) -> RuleList:
     """Return a rule list as a published model; ``cells`` are its rules' evidence in order, the default rule last."""
     domain, classes, source, guarantee = stated["domain"], stated["classes"], stated["source"], stated.get("guarantee")

@@ -151,7 +151,7 @@ class LeafCosts:
 
         Examples
         --------
-        >>> Loss.squares(2).costs.tolist(), Loss.squares(2, ends=True).costs.tolist()
+        >>> LeafCosts.squares(2).costs.tolist(), LeafCosts.squares(2, ends=True).costs.tolist()
         ([[0, 80], [24, 24], [80, 0]], [[0, 4], [1, 1], [4, 0]])
         """
         values = np.arange(steps + 1, dtype=np.int64)

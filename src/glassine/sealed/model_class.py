@@ -74,7 +74,7 @@ def check_size(
 M = TypeVar("M")
 
 
-class ModelStatement(TypedDict):
+class Statement(TypedDict):
     """What a published model states beside its leaves or rules."""
 
     domain: Domain
@@ -166,7 +166,7 @@ class ModelClass(ABC, Generic[M]):
         """Return the values of a member's leaves or rules, in order, as numbers in the grid of the loss."""
 
     @abstractmethod
-    def publish(self, drawn: M, cells: Sequence[Evidence], **stated: Unpack[ModelStatement]) -> DecisionTree | RuleList:
+    def publish(self, drawn: M, cells: Sequence[Evidence], **stated: Unpack[Statement]) -> DecisionTree | RuleList:
         """Return a member as a published model, with what is published of its leaves or rules, in order."""
 
     @abstractmethod

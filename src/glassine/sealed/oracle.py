@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar
 from glassine.data.slices import Progress
 from glassine.privacy.accounting import Event
 from glassine.privacy.release import Paid
-from glassine.sealed.accounts import AccountPart, FitAccount
+from glassine.sealed.accounts import Allowance, FitAccount
 from glassine.sealed.queries import Query
 from glassine.sealed.store import Store
 
@@ -51,7 +51,7 @@ class Oracle:
         """What was asked so far, in order."""
         return tuple(self.__events)
 
-    def part(self, share: Fraction) -> AccountPart:
+    def part(self, share: Fraction) -> Allowance:
         """Return what a share of the account is, in public."""
         return self.account.part(share)
 
@@ -62,7 +62,7 @@ class Oracle:
         self.__events += query.events(part)
         return query.draw(self.__records, part, self.paid.randomness, self.__progress)
 
-    def __pay(self, share: Fraction, delta: Fraction) -> AccountPart:
+    def __pay(self, share: Fraction, delta: Fraction) -> Allowance:
         part = self.account.part(share, delta)
         if not 0 < part.epsilon <= self.__left or not 0 <= delta <= self.__lost:
             raise RuntimeError("the plan asks for more than was charged")

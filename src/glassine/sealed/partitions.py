@@ -13,7 +13,7 @@ from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Bools, Ints
 from glassine.records.bits import BitSets
 from glassine.records.columns import ConformedColumns
-from glassine.sealed.accounts import AccountPart
+from glassine.sealed.accounts import Allowance
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import LeafCosts
 from glassine.sealed.queries import Gibbs, Query
@@ -56,11 +56,11 @@ class GroupTrees(Query[tuple[Tree, ...]]):
         name = f"structure and {drawn} of a group's tree"
         return Gibbs(members=self.members, prior=1.0, slack=self.members.rounding(), name=name)
 
-    def _each(self, part: AccountPart) -> AccountPart:
+    def _each(self, part: Allowance) -> Allowance:
         """Return what one tree may spend: another label is one record less, and one more."""
         return replace(part, epsilon=part.epsilon / 2, total=part.total / 2) if self.labels_only else part
 
-    def events(self, part: AccountPart) -> tuple[Event, ...]:
+    def events(self, part: Allowance) -> tuple[Event, ...]:
         """Return what all trees cost; it is the same for any records."""
         if self.labels_only:
             name = "one tree on each group, the groups and representatives public"
@@ -69,7 +69,7 @@ class GroupTrees(Query[tuple[Tree, ...]]):
         return (Parallel(name="one tree on each group", branches=(one,) * self.n_groups, proof=PROOF),)
 
     def draw(
-        self, records: Grouped, part: AccountPart, randomness: Randomness, progress: Progress | None
+        self, records: Grouped, part: Allowance, randomness: Randomness, progress: Progress | None
     ) -> tuple[Tree, ...]:
         """Draw a tree for each group in turn."""
         loss, rate = self.members.loss, self.of_one().rate(self._each(part))

@@ -24,7 +24,7 @@ from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Array, Ints
 from glassine.records.bits import BitSets
 from glassine.sealed import draws
-from glassine.sealed.accounts import AccountPart
+from glassine.sealed.accounts import Allowance
 from glassine.sealed.gibbs import Weighting, exact_rate
 from glassine.sealed.model_class import ModelClass
 from glassine.sealed.quantiles import private_quantiles, quantile_events, quantiles_of_data
@@ -56,11 +56,11 @@ class Query(ABC, Generic[A]):
     __slots__ = ()
 
     @abstractmethod
-    def events(self, part: AccountPart) -> tuple[Event, ...]:
+    def events(self, part: Allowance) -> tuple[Event, ...]:
         """Return what the answer costs, for neighbors that differ by one record."""
 
     @abstractmethod
-    def draw(self, records: Any, part: AccountPart, randomness: Randomness, progress: Progress | None) -> A:
+    def draw(self, records: Any, part: Allowance, randomness: Randomness, progress: Progress | None) -> A:
         """Return the answer, with the noise that the events state."""
 
     @abstractmethod
@@ -78,12 +78,12 @@ class Quantiles(Query[dict[str, tuple[float, ...]]]):
     points: Mapping[str, tuple[float, ...]]  # Public cut points of each number, increasing
     number: int  # Quantiles of each
 
-    def _each(self, part: AccountPart) -> Fraction:
+    def _each(self, part: Allowance) -> Fraction:
         # Public: where there are no more candidates than quantiles, all are taken and nothing is spent.
         spending = sum(len(candidates) > self.number for candidates in self.points.values())
         return part.per_record / max(1, spending)
 
-    def events(self, part: AccountPart) -> tuple[Event, ...]:
+    def events(self, part: Allowance) -> tuple[Event, ...]:
         """Return the levels of each number."""
         each = self._each(part)
         return tuple(
@@ -93,7 +93,7 @@ class Quantiles(Query[dict[str, tuple[float, ...]]]):
         )
 
     def draw(
-        self, records: SealedRecords, part: AccountPart, randomness: Randomness, progress: Progress | None
+        self, records: SealedRecords, part: Allowance, randomness: Randomness, progress: Progress | None
     ) -> dict[str, tuple[float, ...]]:
         """Select the quantiles of each number in turn; a missing value counts for none."""
         each, out = self._each(part), {}
@@ -161,10 +161,10 @@ class Counts(Query[Ints]):
         """The most by which the counts move together: a record, with all its parts, is in one cell of each."""
         return self.key.parts
 
-    def _scale(self, part: AccountPart) -> Fraction:
+    def _scale(self, part: Allowance) -> Fraction:
         return self.sensitivity / part.per_record
 
-    def events(self, part: AccountPart) -> tuple[Event, ...]:
+    def events(self, part: Allowance) -> tuple[Event, ...]:
         """Return one release of discrete Laplace noise."""
         event = DiscreteLaplaceNoise(
             name=self.name,
@@ -175,7 +175,7 @@ class Counts(Query[Ints]):
         )
         return (event,)
 
-    def draw(self, records: Any, part: AccountPart, randomness: Randomness, progress: Progress | None) -> Ints:
+    def draw(self, records: Any, part: Allowance, randomness: Randomness, progress: Progress | None) -> Ints:
         """Return the noisy counts."""
         noisy = draws.laplace(self.exact(records), self._scale(part), randomness)
         return (np.maximum(noisy, 0) if self.cut else noisy).astype(np.int64)
@@ -198,16 +198,16 @@ class Gibbs(Query[M]):
         if not self.slack >= self.members.rounding():
             raise ValueError("the slack must cover the rounding of the class that is drawn from")
 
-    def rate(self, part: AccountPart) -> Fraction:
+    def rate(self, part: Allowance) -> Fraction:
         """Return the epsilon of a part of a record: what rounding may add is taken off beforehand."""
         return (part.epsilon - Fraction(self.slack)) / part.unit.most_records / self.members.loss.parts
 
-    def spent(self, part: AccountPart) -> Fraction:
+    def spent(self, part: Allowance) -> Fraction:
         """Return the epsilon of the draw for one record, which costs the loss's unit in each of its parts at most."""
         loss = self.members.loss
         return exact_rate(self.rate(part) / loss.unit) * loss.unit * loss.parts
 
-    def events(self, part: AccountPart) -> tuple[Event, ...]:
+    def events(self, part: Allowance) -> tuple[Event, ...]:
         """Return one selection: one more record makes no model cheaper."""
         event = Selection(
             name=self.name,
@@ -220,7 +220,7 @@ class Gibbs(Query[M]):
         )
         return (event,)
 
-    def draw(self, records: SealedRecords, part: AccountPart, randomness: Randomness, progress: Progress | None) -> M:
+    def draw(self, records: SealedRecords, part: Allowance, randomness: Randomness, progress: Progress | None) -> M:
         """Draw a member exactly."""
         loss = self.members.loss
         bitsets = records.pack(self.members.antecedents)

@@ -28,7 +28,7 @@ from glassine.privacy.sensitivity import COUNTED_LOSS, gini_spread, smooth_gini
 from glassine.records.arrays import Ints
 from glassine.records.bits import BitSets
 from glassine.sealed import draws
-from glassine.sealed.accounts import AccountPart
+from glassine.sealed.accounts import Allowance
 from glassine.sealed.gini import COUNTED_GRID, GRID, counted_levels, impurity_levels, loss_levels
 from glassine.sealed.lists import DrawnList
 from glassine.sealed.noisy_choice import (
@@ -123,13 +123,13 @@ class RuleChoices(Query[Grown]):
         """Sensitivity of the class counts of all rules of the pool, and of all records."""
         return counts_sensitivity(self.pool)
 
-    def events(self, part: AccountPart) -> tuple[Event, ...]:
+    def events(self, part: Allowance) -> tuple[Event, ...]:
         """Return what every fit spends, for all records and outcomes."""
         if not self.records + sum(self.steps) + self.counts <= part.per_record:
             raise RuntimeError("the rules ask for more than their part")
         return _events(_Growing(self, part, _nothing(self.n_classes), None))
 
-    def draw(self, records: Any, part: AccountPart, randomness: Randomness, progress: Progress | None) -> Grown:
+    def draw(self, records: Any, part: Allowance, randomness: Randomness, progress: Progress | None) -> Grown:
         """Choose the rules in turn, each given what was released before it."""
         remaining = Remaining.of(records, self.pool.antecedents)
         return _grow(_Growing(self, part, remaining, randomness), progress)
@@ -154,9 +154,7 @@ def _nothing(n_classes: int) -> Remaining:
 class _Growing:
     """The state of one private growth: what was released so far, and nothing of the records but through releases."""
 
-    def __init__(
-        self, plan: RuleChoices, part: AccountPart, remaining: Remaining, randomness: Randomness | None
-    ) -> None:
+    def __init__(self, plan: RuleChoices, part: Allowance, remaining: Remaining, randomness: Randomness | None) -> None:
         self.plan = plan
         self.part = part
         self.pool = plan.pool

@@ -17,7 +17,7 @@ from glassine.privacy.release import SEEDED, Paid
 from glassine.privacy.selection import RunCount
 from glassine.records.arrays import Bools
 from glassine.sealed import draws
-from glassine.sealed.accounts import AccountPart
+from glassine.sealed.accounts import Allowance
 from glassine.sealed.plan import Plan
 from glassine.sealed.queries import Query
 from glassine.sealed.scoring import n_correct
@@ -86,7 +86,7 @@ class BestOfRuns(Query["Chosen"]):
     # Epsilon and delta of each run; the delta is 0 where no plan has one.
     run: tuple[float, float]
 
-    def events(self, part: AccountPart) -> tuple[Event, ...]:
+    def events(self, part: Allowance) -> tuple[Event, ...]:
         """Return what is released: fits from one part of the records, and a choice by the other."""
         epsilon, delta = self.run
         most = part.unit.most_records
@@ -106,7 +106,7 @@ class BestOfRuns(Query["Chosen"]):
         )
         return (Parallel(name="the search", branches=((fits,), (choice,)), proof="learners/search.md"),)
 
-    def draw(self, records: Store, part: AccountPart, randomness: Randomness, progress: Progress | None) -> Chosen:
+    def draw(self, records: Store, part: Allowance, randomness: Randomness, progress: Progress | None) -> Chosen:
         """Hold some records out, fit a random number of settings, and choose one of the fits."""
         training = split(records.held, self.fraction, randomness)
         # Both may be empty: a fit without records is as private as any other, a refusal would reveal the coins.

@@ -26,7 +26,7 @@ from glassine.sealed import gibbs, tree_sums
 from glassine.sealed.gibbs import Choice, Weighting
 from glassine.sealed.last_splits import last_level, load_last_level
 from glassine.sealed.losses import LeafCosts
-from glassine.sealed.model_class import ModelClass, ModelStatement
+from glassine.sealed.model_class import ModelClass, Statement
 from glassine.sealed.tree_sums import Atoms, Costs, Implied, SetCounts, Weighed, level_above
 
 LEAF = -1
@@ -156,7 +156,7 @@ class TreeClass(ModelClass[Tree]):
             return (drawn.value,)
         return (*self.values(drawn.true), *self.values(drawn.false))
 
-    def publish(self, drawn: Tree, cells: Sequence[Evidence], **stated: Unpack[ModelStatement]) -> DecisionTree:
+    def publish(self, drawn: Tree, cells: Sequence[Evidence], **stated: Unpack[Statement]) -> DecisionTree:
         """Return a tree as a published model."""
         return tree_model(drawn, self.logic.literals, cells, **stated)
 
@@ -291,7 +291,7 @@ def leaf_nodes(tree: Tree) -> list[tuple[tuple[int, ...], int]]:
 
 
 def tree_model(
-    tree: Tree, literals: Sequence[Literal], cells: Sequence[Evidence], **stated: Unpack[ModelStatement]
+    tree: Tree, literals: Sequence[Literal], cells: Sequence[Evidence], **stated: Unpack[Statement]
 ) -> DecisionTree:
     """Return a tree as a published model."""
     domain, classes, source, guarantee = stated["domain"], stated["classes"], stated["source"], stated.get("guarantee")
