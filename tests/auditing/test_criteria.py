@@ -71,7 +71,7 @@ def changed_package(folder: Path) -> Path:
     added, field = examples("FEWEST_RECORDS")
     path = copy / "auditing" / "criteria.py"
     text = path.read_text()
-    start = text.index("@dataclass(frozen=True, slots=True, kw_only=True)\nclass Limits:")
+    start = text.index("@dataclass(frozen=True, slots=True, kw_only=True)\nclass PolicyLimits:")
     path.write_text(f"{text[:start]}{added}\n\n{text[start:].rstrip()}\n{field}")
     assert touched(copy) == ["auditing/criteria.py"]
     return folder
