@@ -280,7 +280,7 @@ class _Reader:
             n_parameters=sum(number_of(cell.attributes.get("df", "1")) != 0 for cell in cells),
             special=tuple(name for name, there in special.items() if there),
             published=("covariance matrix",) if self.model.first("PCovMatrix") is not None else (),
-            errors=how,  # type: ignore[arg-type]
+            errors=how,  # type: ignore[arg-type]  # one of the literals, as general_errors returns
             baseline=self.baseline(),
         )
         return self.made(builder, link, fit, classes)

@@ -308,4 +308,5 @@ class _Entries:
     def flat(parts: Sequence[tuple[Indices, Indices]]) -> tuple[Ints, Ints]:
         """Return rows and columns of all parts."""
         none = np.zeros(0, dtype=np.int64)
-        return tuple(np.concatenate([none, *(part[i] for part in parts)]) for i in (0, 1))  # type: ignore[return-value]
+        rows, columns = (np.concatenate([none, *(part[i] for part in parts)]) for i in (0, 1))
+        return rows, columns
