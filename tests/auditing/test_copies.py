@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Domain, Integer, as_model, parse_rules, scrub, write_model
+from glassine.auditing import copies
+from glassine.auditing.certified import _model
 from glassine.auditing.copies import Origin, follow
 from glassine.errors import InvalidModelError
 from glassine.formats import load_file
@@ -92,6 +95,24 @@ def test_edits_are_followed_without_the_released_model(tmp_path: Path) -> None:
         assert found is not None
         assert (found.steps, found.same_bytes) == (("edited 2 times after release",), True)
         assert "read only the model" in found.text
+        assert (found.n_typed, f"1 of {found.n_scores:,} scores were set by hand." in found.text) == (1, True)
+
+
+def test_scores_that_were_set_by_hand_are_not_vouched_for() -> None:
+    """A copy all of whose scores were typed in passed: the log explained every one of them."""
+    released = additive()
+    certificate = SimpleNamespace(model=fingerprint(released))
+    typed, computed = released, editing.zero(released, released.terms[0].name)
+    for term in released.terms:
+        for place in np.ndindex(term.scores.shape[:-1]):
+            where = tuple(map(int, place))
+            typed = editing.set_score(typed, term.name, where if len(where) > 1 else where[0], 1.0)  # type: ignore[arg-type]
+    for edited, status in ((typed, "unknown"), (computed, "pass")):
+        n = len(edited.edits)
+        origin_ = replace(copies.edited(n), n_typed=editing.typed_scores(edited, n), n_scores=99)
+        assert _model(certificate, edited, origin_).status == status  # type: ignore[arg-type]
+    assert editing.typed_scores(typed) == sum(term.scores.size for term in released.terms)
+    assert editing.typed_scores(editing.undo(typed, 1)) == editing.typed_scores(typed) - 1
 
 
 def test_a_score_that_no_edit_explains_is_not_followed(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_every_refusal_is_covered_by_the_certificate_or_is_public_or_not_private
 
 def test_the_certificate_assumes_what_the_refusals_depend_on() -> None:
     for part, assumed in COVERED.items():
-        assert assumed in REFUSALS, part
+        assert sum(assumed in one for one in REFUSALS) == 1, part
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +337,7 @@ def test_one_odd_record_among_others_is_no_reason_for_an_explainer_to_refuse() -
             made = explainer(labels=kind, dataset=f"with odd value {place}, {kind}")
             certificate = made.fit(pl.DataFrame(values), [*labels, odd]).certificate_
             assert certificate.holds
-            assert REFUSALS in certificate.assumptions
+            assert set(REFUSALS) < set(certificate.assumptions)
             assert ANSWERED in certificate.assumptions
 
 

@@ -51,7 +51,7 @@ from glassine.errors import InvalidDataError
 from glassine.formats.json import fingerprint
 from glassine.models import AdditiveModel
 from glassine.models.additive import score_meaning, summarize_model
-from glassine.models.editing import revert
+from glassine.models.editing import revert, typed_scores
 from glassine.models.implied import advantage_of_parameters
 from glassine.models.scoring import recipe_of
 from glassine.models.shapes import COVERAGE
@@ -167,6 +167,11 @@ class AdditiveSubject(Subject):
                 f"The log of {len(self.model.edits)} edits is a part of the model: it holds the scores from before "
                 "them."
             )
+            if n_typed := typed_scores(self.model):
+                yield (
+                    f"{n_typed:,} scores were set by hand, or computed from such scores: no guarantee of the released "
+                    "model covers what they were taken from."
+                )
         sensitive = self.inputs.settings.sensitive
         if sensitive is not None:
             terms = ", ".join(term.name for term in self.model.terms if sensitive in term.attributes)

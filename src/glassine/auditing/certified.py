@@ -79,7 +79,8 @@ def _model(certificate: Certificate, model: PublishedModel, origin: Origin | Non
     if origin is not None:
         return Match(
             name="model",
-            status="pass",
+            # What somebody typed can be anything, records among it.
+            status="unknown" if origin.n_typed else "pass",
             statement=origin.text,
         )
     return Match(

@@ -28,19 +28,27 @@ class Origin:
         What was done to the released model, in order; empty if the copy is that model.
     same_bytes : bool
         Whether Glassine writes the same file of what these steps give.
+    n_typed, n_scores : int
+        Scores that stand as somebody typed them, which no step computes from the model, and all scores.
     """
 
     steps: tuple[str, ...]
     same_bytes: bool
+    n_typed: int = 0
+    n_scores: int = 0
 
     @property
     def text(self) -> str:
         """How it follows, in a sentence; empty if it is the released model."""
         if not self.steps:
             return ""
+        typed = "" if not self.n_typed else (
+            f" {self.n_typed:,} of {self.n_scores:,} scores were set by hand. No step computes them from the model, so "
+            "nothing shows what they were taken from."
+        )
         return (
             f"A copy of the model that was released: {'; '.join(self.steps)}. The guarantee holds if these "
-            "steps read only the model and what is public."
+            f"steps read only the model and what is public.{typed}"
         )
 
 
@@ -90,7 +98,7 @@ def follow(
             "the released model is not the one that the certificate is of.",
             remedy="Give the JSON that was written with the certificate.",
         )
-    model, base, steps = copy.model, released, list[str]()
+    model, base, steps, typed = copy.model, released, list[str](), dict[str, int]()
     if base is None:
         base = editing.revert(model) if isinstance(model, AdditiveModel) else model
         if fingerprint(base) != certified:
@@ -110,15 +118,19 @@ def follow(
             editing.verify(model)
             base = model
             steps += edited(more).steps
+            typed = {
+                "n_typed": editing.typed_scores(model, more),
+                "n_scores": sum(term.scores.size for term in model.terms),
+            }
     own = fingerprint(model)
     if own == fingerprint(base):
         same = any(data == other for _, other in _written(base, domain, copy.form.format, data))
-        return Origin(steps=tuple(steps), same_bytes=same)
+        return Origin(steps=tuple(steps), same_bytes=same, **typed)
     for form, other in _written(base, domain, copy.form.format, data):
         if data == other:
-            return Origin(steps=(*steps, f"exported as {form.name}"), same_bytes=True)
+            return Origin(steps=(*steps, f"exported as {form.name}"), same_bytes=True, **typed)
         if form.read is not None and _again(other, domain) == own:
-            return Origin(steps=(*steps, f"exported as {form.name} and read again"), same_bytes=False)
+            return Origin(steps=(*steps, f"exported as {form.name} and read again"), same_bytes=False, **typed)
     return None
 
 

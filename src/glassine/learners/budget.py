@@ -67,12 +67,15 @@ LEAST_PER_RECORD = Fraction(1, 2**30)
 """Least epsilon for one record at which a model is drawn: epsilon is rounded to 2^-40, a thousandth of it."""
 
 REFUSALS = (
-    "no fit is refused because of the records: there is at least one, all rows have one length, "
-    "records, targets and identifiers are as many, their indexes are in one order, the quotes of a CSV file are closed "
-    "within each record, every declared column is there in a type that can hold its values, a lazy frame is collected "
-    "without an error and gives the same records each time, and neither memory nor a limit on the number of records "
-    "is exceeded; a refusal reveals that one of these fails, so the step from no record to one is not covered"
+    "no fit is refused because of the records: a refusal would reveal that one of the next six assumptions fails",
+    "there is at least one record, and all rows have one length; the step from no record to one is not covered",
+    "records, targets and identifiers are as many, their indexes are in one order",
+    "the quotes of a CSV file are closed within each record",
+    "every declared column is there in a type that can hold its values",
+    "a lazy frame is collected without an error and gives the same records each time",
+    "neither memory nor a limit on the number of records is exceeded",
 )
+"""What must hold of the records so that no fit is refused, one assumption each."""
 OUTCOMES = (
     "before the charge nothing is refused because of a value: the names and declared types of columns are public, and "
     "records, targets and identifiers are as many, with indexes in one order; what fails after the charge is one "

@@ -72,7 +72,7 @@ def certify_partition(
     epsilon: float, events: tuple[Event, ...], paid: Paid, public: dict[str, Any], *, black_box_labels: bool
 ) -> Certificate:
     """Return the certificate of trees on a partition into public cells."""
-    assumptions = (RECORDS, REFUSALS, ANSWERED, TIMING, ONE_FIT, *((FIXED,) if black_box_labels else ()))
+    assumptions = (RECORDS, *REFUSALS, ANSWERED, TIMING, ONE_FIT, *((FIXED,) if black_box_labels else ()))
     return Certificate(
         epsilon=float(epsilon),
         events=events,
@@ -97,7 +97,7 @@ def certify_labels(epsilon: float, events: tuple[Event, ...], paid: Paid, public
         epsilon=2 * float(epsilon),
         events=events,
         neighboring=LABELS_ONLY,
-        assumptions=(RECORDS, REFUSALS, TIMING, ONE_FIT, *paid.assumptions),
+        assumptions=(RECORDS, *REFUSALS, TIMING, ONE_FIT, *paid.assumptions),
         # With attributes public, so are the bounds that were taken from them.
         caveats=tuple(caveat for caveat in paid.caveats if caveat != DOMAIN_FROM_DATA),
         public=public,
