@@ -63,7 +63,7 @@ def datasets() -> Iterator[Additive]:
 def sides(data: Additive, n: int, *, encode: bool) -> tuple[Any, pl.DataFrame, np.ndarray, pl.DataFrame, np.ndarray]:
     """Return the deal, members and population with their outcomes."""
     deal = dealt(data, n, seed=n, encode=encode)
-    columns = [name for name in data.frame.columns]
+    columns = data.frame.columns
     rest = data.frame.with_row_index("row").drop_nulls()
     order = np.random.default_rng(n).permutation(len(rest))
     X, y = deal.side(0)
@@ -193,7 +193,9 @@ def tables() -> None:
 
 
 def _youden(refused: np.ndarray, harmful: np.ndarray) -> float:
-    return float((refused & harmful).sum() / max(1, harmful.sum()) - (refused & ~harmful).sum() / max(1, (~harmful).sum()))
+    return float(
+        (refused & harmful).sum() / max(1, harmful.sum()) - (refused & ~harmful).sum() / max(1, (~harmful).sum())
+    )
 
 
 if __name__ == "__main__":

@@ -311,7 +311,19 @@ def models(names: Sequence[str]) -> Iterator[tuple[Deal, str, str, Any]]:
 
 # The study.
 
-FIELDS = ("data", "half", "kind", "settings", *Harm.__dataclass_fields__, "harmful", "verdict", "file alone", "failed")
+FIGURES = ("largest_advantage", "certain_by_membership", "share_in_small_leaves", "largest_measured_advantage")
+FIELDS = (
+    "data",
+    "half",
+    "kind",
+    "settings",
+    *Harm.__dataclass_fields__,
+    "harmful",
+    "verdict",
+    "file alone",
+    "failed",
+    *FIGURES,
+)
 
 
 def judged(deal: Deal, kind: str, settings: str, model: Any) -> dict[str, object]:
@@ -333,6 +345,7 @@ def judged(deal: Deal, kind: str, settings: str, model: Any) -> dict[str, object
         "verdict": with_data.verdict,
         "file alone": alone.verdict,
         "failed": " ".join(check.rule for check in with_data.checks if check.status in ("fail", "unknown")),
+        **{check.rule: check.measured for check in with_data.checks if check.rule in FIGURES},
     }
 
 

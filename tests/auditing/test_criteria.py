@@ -366,11 +366,12 @@ def test_advice_is_a_step_with_its_parameters() -> None:
     (remedy,) = findings.advice
     assert (remedy.action, dict(remedy.parameters)) == ("scrub", {"counts": "remove"})
     assert (
-        remedy.text
-        == "Publish labels without counts: `scrub(model, domain, counts='remove')`. Or merge the pure leaves."
+        remedy.text == "Publish labels without counts: `scrub(model, domain, counts='remove')`. "
+        "Or ask the publisher to retrain with larger leaves."
     )
     assert as_command(remedy).text == (
-        "Publish labels without counts: `glassine scrub --counts remove`. Or merge the pure leaves."
+        "Publish labels without counts: `glassine scrub --counts remove`. "
+        "Or ask the publisher to retrain with larger leaves."
     )
     assert findings.to_dict()["advice"][0]["parameters"] == {"counts": "remove"}
 

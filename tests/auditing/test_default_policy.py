@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from typing import Any
@@ -112,7 +113,7 @@ def test_the_default_policy_is_the_calibrated_one() -> None:
     policy = Policy()
     assert (policy.share_in_small_leaves, policy.leaves_of_one, policy.smallest_leaf) == (0.01, 0, None)
     assert (policy.largest_advantage, policy.largest_measured_advantage) == (0.07, 0.10)
-    assert (policy.certain_by_membership, policy.named_by_thresholds) == (0.02, 20)
+    assert (policy.certain_by_membership, policy.named_by_thresholds) == (0.04, 20)
     off = (policy.purest_leaf, policy.largest_bits_per_record, policy.thresholds_off_grid, policy.midpoints)
     assert off == (None,) * 4
     assert policy.name == "default"
@@ -221,10 +222,24 @@ def test_each_side_of_a_threshold_in_a_sparse_range_names_up_to_one(
     assert (f"Up to {most} records can be flagged" in check.meaning) == (most > 0)
 
 
-def test_ten_expected_records_are_enough_to_hide_among_and_nine_are_not() -> None:
-    for n, named in ((999, 2), (1000, 0)):
-        tree = rules((n - 500, 0), (250, 250))
-        assert leak_values(tree, Domain({"age": Integer(0, 99, thresholds=(55,))})).n_nameable == named
+def test_who_is_expected_to_be_alone_at_a_value_is_counted_in_the_node() -> None:
+    """Of 100 ages, n records have n / 100 each: few are alone at theirs where many share it."""
+    domain = Domain({"age": Integer(0, 99, thresholds=(55,))})
+    for n in (10, 100, 300, 1000):
+        tree = rules((n // 2, 0), (n // 4, n - n // 2 - n // 4))
+        expected = 2 * (n / 100) / math.expm1(n / 100)
+        assert leak_values(tree, domain).n_nameable == pytest.approx(expected, abs=0.5)
+
+
+def test_a_node_of_few_records_names_people_on_a_grid_of_all_whole_numbers() -> None:
+    """Every cut between whole numbers is public there, so that the file's share of them said that nobody is named."""
+    domain = Domain({"age": Integer(30, 60)})
+    few, many = rules(*[(1, 1)] * 12), rules(*[(600, 600)] * 12)
+    assert leak_values(few, domain).n_off_grid == leak_values(many, domain).n_off_grid == 0
+    assert leak_values(few, domain).n_nameable > 5  # type: ignore[operator]
+    assert leak_values(many, domain).n_nameable == 0
+    declared = Domain({"age": Integer(0, 100, thresholds=tuple(range(35, 60)))})
+    assert leak_values(few, declared).n_nameable == 0
 
 
 @pytest.mark.slow

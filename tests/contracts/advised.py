@@ -24,8 +24,8 @@ from glassine.learners import (
     GreedyRuleListClassifier,
     PrivateEBMClassifier,
     PrivateGreedyRuleListClassifier,
-    PrivateSummary,
     PrivateScorecardClassifier,
+    PrivateSummary,
     PrivateTreeClassifier,
     ScorecardClassifier,
 )
@@ -82,12 +82,22 @@ class AdvisedSubject:
     domain: Domain | None = PUBLIC
 
 
+BOX = """
+import numpy as np
+
+
+def decide(frame):
+    return np.where(np.asarray(frame["age"]) > 50, "yes", "no")
+"""
+
+
 def beside(folder: Path, subject: AdvisedSubject) -> None:
     """Write records and public domain beside a subject; odd records are others, and hold what nobody declared."""
     if subject.domain is not None and subject.kind != "release":
         subject.domain.to_json(folder / "public.json")
     if not subject.records:
         return
+    (folder / "box.py").write_text(BOX)
     columns = ["who", *NAMES, subject.target]
     members, others = people(N, 1).select(columns), people(OTHERS, 2).select(columns)
     members.write_csv(folder / "people.csv")
@@ -189,7 +199,7 @@ def _summary(folder: Path, settings: Mapping[str, float]) -> None:
     with fresh_count():
         made = PrivateSummary(domain=PUBLIC, classes=("no", "yes"), epsilon=float(settings.get("epsilon", 2.0)))
         made.fit(frame.select(NAMES), frame["ill"].to_numpy())
-    made.write(folder / "summary.json", overwrite=True)
+    made.write(folder / "summary.json")
 
 
 def model(name: str, train: Train, to: str, ending: str, **more: Any) -> AdvisedSubject:
@@ -236,13 +246,19 @@ SUBJECTS: tuple[AdvisedSubject, ...] = (
     model("rule list", rule_list, "json", "json"),
     model("rule list in onnx", rule_list, "onnx", "onnx"),
     model("rule list in text", rule_list, "text", "txt"),
-    *(model(f"additive in {to}", additive, to, end) for to, end in (("json", "json"), ("onnx", "onnx"), ("pmml", "pmml"))),
+    *(
+        model(f"additive in {to}", additive, to, end)
+        for to, end in (("json", "json"), ("onnx", "onnx"), ("pmml", "pmml"))
+    ),
     model("scorecard", scorecard, "json", "json"),
     model("regression tree", number_tree, "json", "json", target="pay"),
     dumped("regression tree as skops", partial(number_tree, leaf=20), "skops", target="pay"),
     *(model(f"private {name}", train, "json", "json") for name, train in PRIVATE.items()),
     AdvisedSubject(
-        name="release as published", write=partial(_released, form="paper", leaf=1), models=("release.json",), kind="release"
+        name="release as published",
+        write=partial(_released, form="paper", leaf=1),
+        models=("release.json",),
+        kind="release",
     ),
     AdvisedSubject(
         name="release", write=partial(_released, form="restricted", leaf=10), models=("release.json",), kind="release"

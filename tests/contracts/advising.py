@@ -22,9 +22,20 @@ ENDS = re.compile(r"[Nn]othing more can be done|[Dd]o not publish it")
 """What a sentence says that ends the way."""
 QUOTED = re.compile(r"`([^`]+)`")
 SETTING = re.compile(r"(\w+)=([\d.]+)")
+ACTS = re.compile(
+    r"[Rr]etrain|Recode|Audit together only|ublish one of these models alone|Shorten|Ask the publisher|"
+    r"Add held-out records|[Dd]o not publish"
+)
+"""What a person does in words alone."""
 SAME = "the step above also does this"
+VARYING = re.compile(r"[\w./-]+\.(json|toml|skops|pkl|onnx|pmml|txt|csv|ubj|dot)\b|--policy \S+|--trust-pickle|[\d.]+")
+"""What differs between sentences that say the same."""
 STEPS = 3
 """Steps within which a way must lead to a better status."""
+
+
+class Asked(Exception):
+    """Advice asks somebody else: the publisher, or who has the records. The reader's way ends here."""
 
 
 class AdviceError(AssertionError):
@@ -41,15 +52,25 @@ class Walk:
     models: list[str]
     options: dict[str, str]  # Options of the audit, by name; empty without a value
     smaller: int = 0
+    verdict: int = 2  # Of a command that has one
     followed: list[str] = field(default_factory=list)
+    fresh: set[str] = field(default_factory=set)  # Options that the advice of the last audit gave
 
     def audit(self) -> tuple[int, dict[str, Any]]:
         """Audit the subject as it stands; return the status and the report."""
+        self.fresh.clear()
         words = [word for name, value in self.options.items() for word in ((name, value) if value else (name,))]
         done = self.run("audit", *self.models, *words, "--json", cwd=self.folder)
         if done.status == 2:
             raise AdviceError(f"glassine audit {shlex.join([*self.models, *words])}: {done.err.strip()}")
-        return done.status, json.loads(done.out)
+        plain = json.loads(done.out)
+        if "advice" not in plain:
+            # Of a file that is not judged, the report says whom to ask what, and with which other tools.
+            (one,) = plain["models"]
+            assert one["unjudged"]["ask"]
+            assert one["unjudged"]["tools"]
+            return done.status, {"advice": [{"text": "Nothing more can be done: it is not judged."}]}
+        return done.status, plain
 
     def follow(self, sentence: str) -> None:
         """Do what a sentence of advice says; raise AdviceError if it cannot be done."""
@@ -60,30 +81,38 @@ class Walk:
             if piece.startswith("glassine "):
                 self.command(piece)
                 done = True
-            elif piece.startswith("echo "):
+            elif piece.startswith(("echo ", "printf ")):
                 subprocess.run(["bash", "-c", piece], cwd=self.folder, check=True)
                 done = True
-        if done and "Replace" not in sentence:
+        if done:
             self.fill_in()
         given = [piece for piece in quoted if piece.startswith("--")]
         if given:
             self.add(given, alternatives="publisher answers" in sentence)
             done = True
-        if settings := {
-            name: float(value) for piece in quoted for name, value in SETTING.findall(piece) if "glassine" not in piece and "--" not in piece
-        }:
-            if "etrain" in sentence:
-                self.train(settings)
-                done = True
+        settings = {
+            name: float(value)
+            for piece in quoted
+            for name, value in SETTING.findall(piece)
+            if "glassine" not in piece and "--" not in piece
+        }
+        if settings and "etrain" in sentence:
+            self.train(settings)
+            done = True
         if not done:
             self.act(sentence, quoted)
 
     def act(self, sentence: str, quoted: list[str]) -> None:
         """Do what is said in words alone."""
-        if ENDS.search(sentence):
+        if ENDS.search(sentence) or "Add held-out records" in sentence:
             return
+        if "publisher" in sentence and not self.subject.records:
+            raise Asked
         if re.search(r"[Rr]etrain|[Mm]erge", sentence):
             self.train({})
+        elif "accept_guarantee = true" in quoted:
+            path = self.folder / self.options["--policy"]
+            path.write_text(f"{path.read_text()}accept_guarantee = true\n")
         elif "Recode" in sentence:
             self.options["--data"] = "people.csv"
         elif "Replace the inferred" in sentence or "eplace its inferred" in sentence:
@@ -98,12 +127,17 @@ class Walk:
 
     def command(self, text: str) -> None:
         """Run a command as it is printed, its places filled in."""
-        words = [self.filled(word, before) for before, word in zip(["", *shlex.split(text)], shlex.split(text), strict=False)]
+        words = [
+            self.filled(word, before) for before, word in zip(["", *shlex.split(text)], shlex.split(text), strict=False)
+        ]
         done = self.run(*words[1:], cwd=self.folder)
         if done.status == 2:
             raise AdviceError(f"{text}: {done.err.strip()}")
-        if words[1] in ("scrub", "fit") and "-o" in words:
-            self.models = [words[words.index("-o") + 1]]
+        if words[1] == "rebuild":
+            self.verdict = done.status
+        elif words[1] in ("scrub", "fit", "explain") and "-o" in words:
+            made = words[words.index("-o") + 1]
+            self.models = [*self.models[:-1], made] if "--together" in self.options else [made]
         if words[1] == "scrub":
             self.options["--domain"] = words[words.index("--domain") + 1]
             for option in ("--trust-pickle",):
@@ -126,13 +160,23 @@ class Walk:
             "--person": "who",
             "--sensitive": subject.target,
             "--policy": "tre",
+            "--black-box": "box:decide",
+            "--epsilon": "1",
+            "--criterion": "gini",
+            "--class-depth": "30",
+            "--drawn-from": "100000",
+            "--min-samples-leaf": "30",
+            "--max-depth": "1",
+            "--smallest-leaf": "50",
             **subject.answers,
         }
-        if place == "RECORDS" or (place == "FILE" and option in ("infer", "tree", "additive")):
+        if place == "RECORDS" and subject.records:
             return "people.csv"
         if place == "MODEL":
             return self.models[0]
-        if option in known and (subject.records or option not in ("--data", "--holdout")):
+        if not subject.records and (place == "RECORDS" or option in ("--data", "--holdout", "--target", "--person")):
+            raise Asked
+        if option in known:
             return known[option]
         raise AdviceError(f"what to give for {option} {place} is not known")
 
@@ -144,9 +188,10 @@ class Walk:
             if alternatives and name not in self.subject.answers:
                 continue
             value = self.value(name, place) if re.fullmatch(r"[A-Z]+", place) else place
-            if self.options.get(name) == value:
+            if self.options.get(name) == value and name not in self.fresh:
                 raise AdviceError(f"{piece} was given before")
             self.options[name] = value
+            self.fresh.add(name)
 
     def train(self, settings: dict[str, float]) -> None:
         """Train the model again: with settings, or smaller."""
@@ -186,8 +231,10 @@ class Walk:
 
 def alternatives(text: str) -> list[str]:
     """Return what a remedy says to do, one sentence each: sentences that only explain are left out."""
-    parts = re.split(r"(?<=[.?]) (?=[A-Z`])", text)
-    said = [one for i, one in enumerate(parts) if i == 0 or one.startswith("Or ") or QUOTED.search(one)]
+    parts = re.split(r"(?<=[.?]) (?!For example|It has a)(?=[A-Z`])", text)
+    said = [one for one in parts if one.startswith("Or ") or QUOTED.search(one) or ACTS.search(one)]
+    if not said and SAME not in text:
+        raise AdviceError(f"nothing to do in {text!r}")
     return [one for one in said if SAME not in one]
 
 
@@ -203,9 +250,19 @@ class Way:
 
 
 def ways(
-    subject: AdvisedSubject, given: str, options: Mapping[str, str], policy: str, stored: Path, run: Command
+    subject: AdvisedSubject,
+    given: str,
+    options: Mapping[str, str],
+    policy: str,
+    stored: Path,
+    run: Command,
+    walked: set[str],
 ) -> Iterator[Way]:
-    """Yield every way that the advice of an audit leads, each with what is wrong with it, or nothing."""
+    """Yield every way that the advice of an audit leads, each with what is wrong with it, or nothing.
+
+    ``walked`` are the sentences that were followed before from a subject of this kind with the same input: files,
+    policies and figures aside, a sentence is followed once.
+    """
 
     def walk(number: int) -> Walk:
         folder = stored.parent / f"way-{number}"
@@ -228,7 +285,15 @@ def ways(
     if status == 0 or any(ENDS.search(one) for one in advice):
         return
     for i, text in enumerate(advice):
-        for sentence in alternatives(text):
+        try:
+            said = alternatives(text)
+        except AdviceError as error:
+            yield way(text, str(error))
+            continue
+        for sentence in said:
+            if (plainly := VARYING.sub("", sentence)) in walked:
+                continue
+            walked.add(plainly)
             reader = walk(1)
             try:
                 yield way(sentence, _led(reader, sentence, advice[:i], status))
@@ -238,22 +303,30 @@ def ways(
 
 def _led(reader: Walk, first: str, earlier: Sequence[str], status: int) -> str:
     """Follow a sentence, then all that the next audits say, three steps in all; return what is wrong."""
-    if needed := re.search(r"glassine scrub .*--domain (\S+)", first):
-        if not (reader.folder / needed[1]).exists():
-            for text in earlier:
-                if needed[1] in text:
-                    reader.follow(alternatives(text)[0])
-    reader.follow(first)
+    needed = re.search(r"glassine (?:scrub|fit) .*--domain (\S+)", first)
+    if needed and not (reader.folder / needed[1]).exists():
+        for text in earlier:
+            if needed[1] in text:
+                reader.follow(alternatives(text)[0])
     said: list[str] = []
+    try:
+        reader.follow(first)
+    except Asked:
+        return ""
     for step in range(1, STEPS + 1):
         now, plain = reader.audit()
         said = [one["text"] for one in plain["advice"]]
-        if RANK[now] > RANK[status] or any(ENDS.search(one) for one in said):
+        if max(RANK[now], RANK[reader.verdict]) > RANK[status] or any(ENDS.search(one) for one in said):
             return ""
-        sentences = [one for text in said for one in alternatives(text)[:1]]
-        if again := [one for one in sentences if one in reader.followed]:
+        sentences = [alternatives(text)[0] for text in said if f": {SAME}" not in text.partition(". ")[0] + "."]
+        # A model that somebody else is to train again stays as it is.
+        again = [one for one in sentences if one in reader.followed and (reader.subject.records or "`" in one)]
+        if again:
             return f"advised again after it was followed: {again[0]}"
         if step < STEPS:
-            for sentence in sentences:
-                reader.follow(sentence)
+            try:
+                for sentence in sentences:
+                    reader.follow(sentence)
+            except Asked:
+                return ""
     return f"no better after {STEPS} steps: {said}"

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from glassine.models import implied
 from glassine.models.implied import (
     Bounds,
     OutcomeCounts,
@@ -17,6 +16,7 @@ from glassine.models.implied import (
     effective_parameters,
     implied_advantage,
     made_certain,
+    unseen,
 )
 from tests.oracles.implied import compositions, de_moivre, enumerated, normal
 
@@ -116,22 +116,32 @@ def test_no_record_at_all_leaves_everything_open() -> None:
     assert implied_advantage(between([[0, 0]], [[4, 4]])) == Bounds(0.0, 1.0)
 
 
-def test_leaves_of_one_outcome_make_at_most_three_records_each_certain() -> None:
-    assert made_certain(exact((1, 0), (0, 2), (3, 0), (0, 400), (5, 5))) == Bounds(9.0, 9.0)
-    assert made_certain(exact((0, 0, 30), (10, 10, 0))) == Bounds(3.0, 3.0)
+def test_leaves_of_one_outcome_make_few_records_each_certain() -> None:
+    assert made_certain(exact((1, 0), (0, 2), (3, 0), (0, 400), (5, 5))) == Bounds(*[6.0 + unseen(5)] * 2)
+    assert made_certain(exact((0, 0, 30), (10, 10, 0))) == Bounds(unseen(2), unseen(2))
+    assert made_certain(exact((0, 0, 30), (0, 0, 0))) == Bounds(unseen(1), unseen(1))
 
 
 def test_rounded_counts_leave_open_which_leaves_have_one_outcome() -> None:
-    assert made_certain(between([[8, 0]], [[12, 2]])) == Bounds(0.0, 3.0)
+    assert made_certain(between([[8, 0]], [[12, 2]])) == Bounds(0.0, unseen(1))
     assert made_certain(between([[8, 1]], [[12, 5]])) == Bounds(0.0, 0.0)
-    assert made_certain(between([[8, 0]], [[12, 0]])) == Bounds(3.0, 3.0)
+    assert made_certain(between([[8, 0]], [[12, 0]])) == Bounds(unseen(1), unseen(1))
     assert made_certain(between([[1, 0]], [[2, 9]])) == Bounds(0.0, 2.0)
 
 
 def test_a_pure_leaf_of_a_rare_population_is_missed_at_most_once_in_twenty() -> None:
     for size in (3, 10, 100, 1000):
-        assert (1 - 3 / size) ** size < 0.05
-    assert implied.RULE_OF_THREE == 3
+        assert (1 - unseen(1) / size) ** size <= 0.05
+    assert round(unseen(1), 2) == 3
+
+
+def test_the_purest_of_many_leaves_is_missed_at_most_once_in_twenty() -> None:
+    """The learner chooses which leaves are pure: among 20 of 50 records each, one is by chance far more often."""
+    rng = np.random.default_rng(0)
+    share, size, n_leaves = unseen(20) / 50, 50, 20
+    pure = (rng.binomial(size, share, (20_000, n_leaves)) == 0).any(axis=1).mean()
+    assert pure <= 0.05
+    assert (rng.binomial(size, 3 / size, (20_000, n_leaves)) == 0).any(axis=1).mean() > 0.4
 
 
 def test_an_attacker_who_knows_the_population_has_the_laws_advantage_on_a_linear_regression() -> None:

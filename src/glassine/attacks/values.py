@@ -6,8 +6,9 @@ maxima; a category may be the value of one person; a regression leaf with one re
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +19,7 @@ from glassine.attacks.magnitudes import LargestContributions, NumberInference, c
 from glassine.attacks.outcome import AttackTarget, Hiding, Measurement, ShownCount, for_checker
 from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
 from glassine.domain.attributes import prefixes
-from glassine.domain.grid import are_adjacent, on_grid
+from glassine.domain.grid import are_adjacent, on_grid, public_grid
 from glassine.domain.literals import is_missing
 from glassine.domain.single import is_bound_of, nominal
 from glassine.models import DecisionTree, RuleList
@@ -50,8 +51,8 @@ class ValueLeakage:
     n_lone_targets: ShownCount
     # Those of them that an inferred domain has as cut points: a public domain with its bounds would also have them.
     n_inferred: int = 0
-    # Sides of these thresholds on which fewer than 10 of the training records are expected within one resolution, by
-    # the domain's shares: as many people an attacker may name who has candidates. Needs a domain.
+    # People who are expected to hold alone, in a node, the value beside one of these thresholds, or of one on a grid of
+    # all whole numbers, by the domain's shares: as many an attacker may name who has candidates. Needs a domain.
     n_nameable: int | None = None
     # The same with what the data show: leaves of one person, and those whose value is that of one record alone in the
     # leaf, as a median is. It needs the data with the target.
@@ -63,10 +64,6 @@ class ValueLeakage:
     contributions: tuple[LargestContributions, ...] | None = field(default=None, metadata=for_checker())
     # How closely a number follows from a regression, its attributes being known; needs the data with the target.
     inferred: NumberInference | None = field(default=None, metadata=for_checker())
-
-
-EXPECTED = 10
-"""Records expected within one resolution of a threshold from which on none of them is named by it."""
 
 
 def thresholds_of(model: DecisionTree | RuleList, domain: Domain | None = None) -> list[tuple[str, float]]:
@@ -112,18 +109,89 @@ def _at_end(attribute: Integer | Real, bound: float) -> bool:
 
 
 def nameable_sides(domain: Domain, thresholds: Iterable[tuple[str, float]], n_records: int | None) -> int:
-    """Return the sides of thresholds on which fewer than ten records are expected within one resolution."""
-    sides = 0
-    for name, bound in thresholds:
-        attribute = domain[name]
-        if not isinstance(attribute, Integer | Real):
-            continue
-        step, n = _step(attribute), n_records or 0
-        # Single values of a continuum have no share, so that no other record is expected to hold one.
-        near = ((bound - step, bound), (bound, bound + step)) if step else ()
-        expected = [n * domain.share(name, *side) for side in near]
-        sides += sum(value < EXPECTED for value in expected) if near else 2
-    return sides
+    """Return how many people alone hold a value beside thresholds, as is expected of so many records.
+
+    Of records of which l are expected within one resolution on one side of a threshold, one is there, or the threshold
+    would not be; that no other is has the probability l / (exp(l) - 1).
+    """
+    return round(sum(_alone(domain, name, bound, n_records or 0) for name, bound in thresholds))
+
+
+def nameable_people(model: DecisionTree | RuleList, domain: Domain, secret: Collection[tuple[str, float]]) -> int:
+    """Return how many people alone hold a value beside thresholds in the nodes that have them, as is expected.
+
+    A threshold was placed among the records of its node: so many are expected there, within the node's own range.
+    """
+    people, placed = 0.0, set[tuple[str, float]]()
+    for name, bound, n_records, within in _placed(model):
+        if (name, bound) in secret:
+            people += _alone(domain, name, bound, n_records, within)
+            placed.add((name, bound))
+    # A comparison with one value of a number has the thresholds around it, at no one node.
+    others = (_alone(domain, name, bound, model.n_records or 0) for name, bound in sorted(set(secret) - placed))
+    return round(people + sum(others))
+
+
+def _alone(
+    domain: Domain, name: str, bound: float, n_records: float, within: tuple[float, float] = (-math.inf, math.inf)
+) -> float:
+    """Return how many of the two people beside a threshold are expected to be alone at their value."""
+    attribute = domain[name]
+    if not isinstance(attribute, Integer | Real):
+        return 0.0
+    step, (lo, hi) = _step(attribute), within
+    if not step:
+        return 2.0  # Single values of a continuum have no share: no other record is expected to hold one.
+    whole = float(domain.share(name, lo, hi))
+    near = [domain.share(name, max(lo, a), min(hi, b)) for a, b in ((bound - step, bound), (bound, bound + step))]
+    expected = [n_records * float(share) / whole if whole else 0.0 for share in near]
+    return sum(value / math.expm1(min(value, 700.0)) if value > 0 else 1.0 for value in expected)
+
+
+def _placed(model: DecisionTree | RuleList) -> Iterator[tuple[str, float, float, tuple[float, float]]]:
+    """Yield each threshold of each node, with the published records of the node and the range that leads there."""
+    everything = (-math.inf, math.inf)
+    if isinstance(model, RuleList):
+        sizes = [float(cell.evidence.size or 0) for cell in model.cells]
+        for i, rule in enumerate(model.rules):
+            for literal in rule.antecedent:
+                for bound in _bounds(literal):
+                    yield literal.attribute, bound, sum(sizes[i:]), everything
+        return
+    held = {cell.node: float(cell.evidence.size or 0) for cell in model.cells}
+    stack: list[tuple[int, dict[str, tuple[float, float]]]] = [(0, {})]
+    order = []
+    while stack:
+        index, reach = stack.pop()
+        order.append((index, reach))
+        for branch in model.nodes[index].branches:
+            own, literal = dict(reach), branch.literal
+            if isinstance(literal, Between):
+                lo, hi = own.get(literal.attribute, everything)
+                own[literal.attribute] = max(lo, literal.lo), min(hi, literal.hi)
+            stack.append((branch.child, own))
+    for index, _ in reversed(order):
+        if branches := model.nodes[index].branches:
+            held[index] = sum(held[branch.child] for branch in branches)
+    for index, reach in order:
+        # The branches of a node share their thresholds.
+        ends = {(one.literal.attribute, bound) for one in model.nodes[index].branches for bound in _bounds(one.literal)}
+        for name, bound in sorted(ends):
+            yield name, bound, held[index], reach.get(name, everything)
+
+
+def _bounds(literal: Between | OneOf) -> list[float]:
+    return [bound for bound in (literal.lo, literal.hi) if math.isfinite(bound)] if isinstance(literal, Between) else []
+
+
+def _is_fine(attribute: object) -> bool:
+    """Return whether every cut between neighboring values is on the grid that follows from the bounds.
+
+    A threshold is public then even if it is the midpoint of two training values.
+    """
+    if not isinstance(attribute, Integer) or attribute.thresholds or attribute.size is None:
+        return False
+    return len(public_grid(attribute)) >= attribute.size - 1 > 1
 
 
 def _is_midpoint(below: float, above: float, threshold: float) -> bool:
@@ -250,6 +318,8 @@ def leak_values(
     # The grid of an inferred attribute follows from the data, so its cut points are not public.
     guessed = {(a, t) for a, t in numbers if domain is not None and domain[a].inferred} - off_grid
     secret = off_grid | guessed
+    counted = any(cell.evidence.size for cell in model.cells)
+    fine = {(a, t) for a, t in numbers if counted and domain is not None and _is_fine(domain[a])}
     cells = None if data is None else model.apply(dict(data))
     midpoints = exposed = None
     if data is not None and cells is not None:
@@ -270,7 +340,7 @@ def leak_values(
         n_thresholds=len(numbers),
         n_off_grid=None if domain is None else len(secret),
         n_inferred=len(guessed),
-        n_nameable=None if domain is None else nameable_sides(domain, sorted(secret), model.n_records),
+        n_nameable=None if domain is None else nameable_people(model, domain, secret | fine),
         n_midpoints=midpoints,
         n_records_at_midpoints=exposed,
         exact_bounds=None if domain is None or data is None else _exact_bounds(domain, data),

@@ -79,7 +79,7 @@ def _model(certificate: Certificate, model: PublishedModel, origin: Origin | Non
     if origin is not None:
         return Match(
             name="model",
-            # What somebody typed can be anything, records among it.
+            # A typed score can be anything, a record's value among it.
             status="unknown" if origin.n_typed else "pass",
             statement=origin.text,
         )

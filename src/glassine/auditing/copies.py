@@ -29,7 +29,7 @@ class Origin:
     same_bytes : bool
         Whether Glassine writes the same file of what these steps give.
     n_typed, n_scores : int
-        Scores that stand as somebody typed them, which no step computes from the model, and all scores.
+        Scores that were typed in, so that no step computes them from the model, and all scores.
     """
 
     steps: tuple[str, ...]
@@ -42,10 +42,12 @@ class Origin:
         """How it follows, in a sentence; empty if it is the released model."""
         if not self.steps:
             return ""
-        typed = "" if not self.n_typed else (
-            f" {self.n_typed:,} of {self.n_scores:,} scores were set by hand. No step computes them from the model, so "
-            "nothing shows what they were taken from."
-        )
+        typed = ""
+        if self.n_typed:
+            typed = (
+                f" {self.n_typed:,} of {self.n_scores:,} scores were set by hand. No step computes them from the "
+                "model, so nothing shows what they were taken from."
+            )
         return (
             f"A copy of the model that was released: {'; '.join(self.steps)}. The guarantee holds if these "
             f"steps read only the model and what is public.{typed}"

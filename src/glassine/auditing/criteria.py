@@ -97,7 +97,7 @@ COUNTABLE = 50
     by_guarantee=covered(", in pure {parts} as well"),
     remedies=for_kinds(
         ("tree", "rule list"),
-        remedy("Publish labels without counts: {step}. Or merge the pure leaves.", "scrub", counts="remove"),
+        remedy("Publish labels without counts: {step}. Or {retrain} with larger leaves.", "scrub", counts="remove"),
     )
     | {
         "release": remedy(

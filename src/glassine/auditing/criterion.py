@@ -335,6 +335,22 @@ HELD_OUT = remedy(
 )
 
 
+WITHOUT = remedy("Write a copy without them: {step}.", "scrub")
+ASKED_WITHOUT = remedy(
+    "Ask the publisher for a copy without them. To write one, the coefficients are rounded to their standard errors, "
+    "which follow from the training records where they are not published."
+)
+NAMING = remedy(
+    "Pass the training records, which show whom thresholds name: {step}. Or {retrain} with larger leaves.",
+    "audit",
+    data=None,
+)
+MORE_HELD_OUT = remedy(
+    "Add held-out records of the same population to the file: the interval is too wide. If there are no more, nothing "
+    "more can be done about this check."
+)
+
+
 def joined(items: Sequence[str]) -> str:
     """Return items as a phrase: ``a, b and c``."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

@@ -127,6 +127,7 @@ class FittedValues:
 
     number: int  # How many are known to
     reasons: tuple[str, ...] = ()  # Why, each in a sentence
+    with_errors: bool = True  # Whether standard errors are published, to which a copy rounds its coefficients
     unsettled: str = ""  # Why more may follow; empty if nothing says so
 
 

@@ -152,7 +152,8 @@ def MIDPOINTS(limit: int, thresholds: Thresholds, case: Case) -> Check | None:
     whole_limit(OCCURRENCES, 20),
     label="Named by thresholds",
     measures="Largest number of records, or people, that thresholds name: flagged by the midpoint attack, with the "
-    "data; else sides of thresholds that are not public where fewer than 10 are expected within one resolution.",
+    "data; else those expected to hold alone, in a node, the value beside a threshold that is not public, or where "
+    "every whole number is a cut point.",
     unmeasured="Whether thresholds can name a record was not measured: {reason}",
     by_guarantee=covered(", by thresholds as well"),
     remedies=ROUNDED,
@@ -175,6 +176,12 @@ def NAMED_BY_THRESHOLDS(limit: int, named: NamedPeople, case: Case) -> Check:
             return unknown(case.mismatch, named.number)
         none = f"No {'person' if case.people else 'record'} can be flagged as a member by a threshold."
         return passed(none if not named.number else f"No more than {limit:,} {case.counted} are flagged.", named.number)
+    if named.number > limit and not named.n_private and not named.inferred:
+        return unknown(
+            f"Every threshold is a public cut point, but up to {named.number:,} {case.counted} may be alone at the "
+            "values beside one: only the records show whether thresholds name them.",
+            named.number,
+        )
     if named.number > limit:
         meaning = (
             f"Up to {named.number:,} {case.counted} can be flagged: thresholds may be midpoints of two training "
@@ -194,11 +201,13 @@ def NAMED_BY_THRESHOLDS(limit: int, named: NamedPeople, case: Case) -> Check:
         return passed("The model has no threshold on a number.", 0)
     if case.mismatch:
         return unknown(case.mismatch, named.number)
-    if not named.n_private:
+    if not named.n_private and not named.number:
         return passed("Every threshold is a public cut point.", 0)
     if not named.number:
         return passed("Every threshold is public, or lies between values that many records are expected to have.", 0)
-    return passed(f"Up to {named.number:,} {case.counted} can be flagged by thresholds.", named.number)
+    one = "person" if case.people else "record"
+    who = f"1 {one}" if named.number == 1 else f"{named.number:,} {case.counted}"
+    return passed(f"Up to {who} can be flagged by thresholds.", named.number)
 
 
 # Identifiers.
@@ -357,7 +366,7 @@ def LARGEST_CONTRIBUTION(limit: float, contributions: tuple[LargestContributions
     remedies=for_kinds(
         ("tree", "rule list"),
         remedy(
-            "Merge pure leaves or remove counts, and see what it costs: {step}. Or train a private tree.",
+            "Merge pure leaves or remove counts, and see what it costs: {step}. Or {retrain} with larger leaves.",
             "disclose",
             python="`measure_remedies`",
             remedies=True,

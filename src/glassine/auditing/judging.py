@@ -9,16 +9,21 @@ from dataclasses import replace
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.auditing.criterion import (
     APART,
+    ASKED_WITHOUT,
     COUNTED,
     COUNTED_TOGETHER,
     COUNTS,
     CUT_POINTS,
     DESCRIBED,
     DOMAIN,
+    HELD_OUT,
     MATCHING,
+    MORE_HELD_OUT,
+    NAMING,
     OF_THE_FIT,
     PROVING,
     SAME_RECORDS,
+    WITHOUT,
     Check,
     PartFacts,
     Remedies,
@@ -38,6 +43,9 @@ from glassine.errors import first_of
 EMPTY = "empty"
 """Flag of a part that no record of the domain can reach."""
 
+ASKED_PRIVATE = remedy(
+    "Ask the publisher for a private additive model: it has a guarantee, which covers these checks if you accept it."
+)
 PUBLIC_DOMAIN = remedy(
     "Replace the inferred ranges and categories of {step} by public ones.",
     "domain",
@@ -45,7 +53,7 @@ PUBLIC_DOMAIN = remedy(
     plain="Replace the inferred ranges and categories of the domain by public ones.",
 )
 PRIVATE_ADDITIVE = remedy(
-    "A private additive model ({step}) has a guarantee, which covers these checks if you accept it.",
+    "Train a private additive model: {step}. It has a guarantee, which covers these checks if you accept it.",
     "fit",
     python="`PrivateEBMClassifier`",
     retraining=Retraining("", {"epsilon": 1.0}),
@@ -101,7 +109,7 @@ def advise(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[Remedy,
     """
     failing = [check for check in checks if check.status == "fail"]
     open_ = [check for check in checks if check.status == "unknown"]
-    out = [recoded(case.odd)] if case.odd else []
+    out = [_recoded(case)] if case.odd else []
     out += [helpful for check in failing if (helpful := _remedy(policy, case, check)) is not None]
     guarantee = _about_guarantee(policy, case, failing, open_)
     out += guarantee
@@ -121,14 +129,20 @@ def advise(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[Remedy,
     if scrubs:
         out = [*of_domain, *(entry for entry in out if entry not in of_domain)]
     if case.kind == "additive model" and case.guarantee is None and (failing or open_):
-        out.append(PRIVATE_ADDITIVE)
+        out.append(PRIVATE_ADDITIVE if case.has_data or case.retrainable else ASKED_PRIVATE)
     return in_one_copy({entry.text: entry for entry in out}.values())
 
 
-def recoded(columns: Sequence[str]) -> Remedy:
+def recoded(columns: Sequence[str], *, declared: bool, released: bool = False) -> Remedy:
     """Return what comes before all other advice where records hold what the domain does not declare."""
+    if released:
+        return remedy(f"Recode {first_of(columns)} in the records as the release declares.")
     plain = f"Recode {first_of(columns)} in the records as the domain declares, or correct the domain."
-    return Remedy(text=f"{plain} `glassine domain check` lists the rows.", plain=plain)
+    if not declared:
+        return remedy(f"Recode {first_of(columns)} in the records as the model tests it.")
+    return remedy(
+        f"{plain} To list the rows: {{step}}.", "check", python="`glassine.data.violations(domain, data)`", plain=plain
+    )
 
 
 def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
@@ -140,15 +154,42 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
     general: Kind = "release" if case.kind == "release as published" else case.kind
     entry = listed.get(case.kind, listed.get(general))
     helpful = entry(check.limit) if callable(entry) else entry
-    if helpful is DOMAIN and not (case.has_data or case.retrainable):
+    if helpful is DOMAIN and not (case.has_domain or case.has_data or case.retrainable):
         helpful = CUT_POINTS  # a domain is drafted from records
     elif helpful is COUNTED and (case.mismatch or case.contrary):
-        helpful = recoded(case.odd) if case.odd else MATCHING
+        helpful = _recoded(case) if case.odd else MATCHING
+    elif helpful is HELD_OUT and isinstance(case.facts.get("membership"), Measured):
+        helpful = MORE_HELD_OUT
+    elif check.rule == "named_by_thresholds" and helpful is DOMAIN and case.has_domain and not case.domain_inferred:
+        helpful = NAMING
+    elif helpful is WITHOUT and not (case.has_data or _with_errors(case)):
+        helpful = ASKED_WITHOUT
     elif helpful is SAME_RECORDS and not case.mismatch:
         helpful = COUNTED_TOGETHER if case.countable else APART if case.has_data else PROVING
     if helpful is None:
         return None
+    if case.people and helpful.retraining is not None and "min_samples_leaf" in helpful.retraining.parameters:
+        helpful = _in_people(helpful, helpful.retraining.piece)
     return replace(helpful, text=_addressed(helpful.text, case), plain=_addressed(helpful.plain, case))
+
+
+def _recoded(case: Case) -> Remedy:
+    declared = case.has_domain and not case.domain_inferred
+    return recoded(case.odd, declared=declared, released=case.kind in ("release", "release as published"))
+
+
+def _with_errors(case: Case) -> bool:
+    fitted = case.facts.get("fitted")
+    return not isinstance(fitted, Measured) or bool(fitted.value.with_errors)
+
+
+def _in_people(helpful: Remedy, piece: str) -> Remedy:
+    """Return a remedy that names a leaf size for people: learners count records, of which one person may have many."""
+    said = "on one record of each person, or with larger leaves"
+    changed = {
+        name: text.replace(f"with {piece}", said) for name, text in (("text", helpful.text), ("plain", helpful.plain))
+    }
+    return replace(helpful, retraining=None, **changed)
 
 
 def _addressed(text: str, case: Case) -> str:

@@ -9,6 +9,7 @@ from glassine.auditing.criterion import (
     FILES,
     RECORDS,
     VALUES,
+    WITHOUT,
     Check,
     Criterion,
     Limit,
@@ -17,6 +18,7 @@ from glassine.auditing.criterion import (
     criterion,
     failed,
     for_kinds,
+    inapplicable,
     passed,
     unknown,
     whole_limit,
@@ -32,6 +34,7 @@ MERGE = for_kinds(
 )
 
 EMPTY = "All published counts are zero, so the model says nothing about any record."
+LABELS_ALONE = "Labels alone are published: no class can be seen to be small or absent."
 NO_CLASS_COUNTS = "The model does not publish how many records of each class its leaves hold."
 
 
@@ -48,6 +51,8 @@ NO_CLASS_COUNTS = "The model does not publish how many records of each class its
 )
 def SMALLEST_CLASS_COUNT(limit: int, cells: OutcomeCells, case: Case) -> Check:
     """Judge the fewest records of a class that has any, in any part."""
+    if cells.certain is None and cells.counts.upper.any():
+        return inapplicable(LABELS_ALONE)
     if not cells.counts.by_outcome:
         return unknown(NO_CLASS_COUNTS)
     lower, upper = cells.counts.lower, cells.counts.upper
@@ -83,6 +88,8 @@ def SMALLEST_CLASS_COUNT(limit: int, cells: OutcomeCells, case: Case) -> Check:
 )
 def ZERO_CLASSES(limit: int, cells: OutcomeCells, case: Case) -> Check:
     """Judge how many parts hold no record of some class."""
+    if cells.certain is None and cells.counts.upper.any():
+        return inapplicable(LABELS_ALONE)
     if not cells.counts.by_outcome:
         return unknown(NO_CLASS_COUNTS)
     occupied = cells.counts.upper.any(axis=1)
@@ -159,7 +166,7 @@ RESIDUAL_DEGREES: Criterion[int, float] = Criterion(
     "baseline hazard, a design matrix, outcomes of a model with as many parameters as records.",
     unmeasured="Whether values of single records follow is not known: {reason}",
     by_guarantee=covered_of(OF_REGRESSIONS, ", single values included"),
-    remedies={"regression": remedy("Write a copy without them: {step}.", "scrub")},
+    remedies={"regression": WITHOUT},
 )
 def FITTED_VALUES(limit: int, fitted: FittedValues, case: Case) -> Check:
     """Judge how many values of single records follow from a regression."""

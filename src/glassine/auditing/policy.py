@@ -115,6 +115,8 @@ class Policy(PolicyLimits):
     def from_toml(cls, path: str | os.PathLike[str]) -> Policy:
         """Read a policy from a TOML file; ``false`` switches a check off, and those left out keep their defaults.
 
+        ``base`` names the policy whose limits those left out keep, such as ``base = "tre"``.
+
         Raises
         ------
         UnreadableFileError
@@ -132,6 +134,11 @@ class Policy(PolicyLimits):
                 remedy="Correct it; limits are written as smallest_leaf = 10.",
             ) from None
         names = [entry.name for entry in dataclasses.fields(cls)]
+        base = entries.pop("base", "default")
+        if not isinstance(base, str):
+            raise InvalidPolicyError(
+                f"{parameter('base')} is {quoted(base)}. It must be the name of a policy: {', '.join(NAMED)}."
+            )
         for key in entries:
             if key not in names:
                 near = difflib.get_close_matches(key, names, n=1)
@@ -141,7 +148,7 @@ class Policy(PolicyLimits):
         limits: dict[str, Any] = {
             key: None if value is False and key in keys else value for key, value in entries.items()
         }
-        return cls(**limits)
+        return dataclasses.replace(cls.named(base), **limits) if base != "default" else cls(**limits)
 
     def to_toml(self) -> str:
         """Return the policy as TOML text."""

@@ -320,7 +320,8 @@ def _values(subject: RegressionSubject) -> Fact[FittedValues]:
     if fit.separated:
         number += 1
         reasons.append("Fitted probabilities are 0 or 1, so that outcomes of records are certain.")
-    return Measured(FittedValues(number=number, reasons=tuple(reasons)))
+    with_errors = all(effect.errors is not None for effect in subject.model.effects)
+    return Measured(FittedValues(number=number, reasons=tuple(reasons), with_errors=with_errors))
 
 
 def _residual(subject: RegressionSubject) -> Fact[float]:

@@ -25,7 +25,7 @@ from glassine.auditing.inputs import Statements
 from glassine.data.table import RecordTable
 from glassine.domain.literals import attributes_of
 from glassine.models import DecisionTree, RuleList
-from glassine.models.implied import RULE_OF_THREE, Bounds, OutcomeCounts, made_certain
+from glassine.models.implied import Bounds, OutcomeCounts, made_certain, unseen
 
 if TYPE_CHECKING:
     from glassine.attacks.labels import LabelDisclosure
@@ -86,8 +86,9 @@ def certain_of_cells(model: DecisionTree | RuleList, counts: OutcomeCounts) -> B
     if counts.by_outcome:
         return made_certain(counts)
     # Without counts of outcomes, a part of which no other outcome is published may be pure.
+    reach = unseen(int((counts.sizes[1] > 0).sum()))
     most = sum(
-        min(float(size), RULE_OF_THREE)
+        min(float(size), reach)
         for size, share in zip(counts.sizes[1].tolist(), shares, strict=True)
         if share is None or share[1] == 1
     )
@@ -274,7 +275,7 @@ def named_fact(
     """Return whom thresholds can name without the data; ``lacking`` names attributes of which no domain is known."""
     public = values.n_off_grid == 0 or not values.n_thresholds
     return NamedPeople(
-        number=0 if public else values.n_nameable,
+        number=0 if not values.n_thresholds else values.n_nameable,
         n=values.n_thresholds,
         n_private=values.n_thresholds if values.n_off_grid is None else values.n_off_grid,
         lacking=tuple(lacking),

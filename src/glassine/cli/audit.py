@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from glassine.cli.audit_options import OPTIONS, AuditOptions
-from glassine.cli.naming import READING, WRITTEN, in_options, listed, options_of
+from glassine.cli.naming import in_options, listed, options_of
 from glassine.cli.options import given
 from glassine.cli.progress import stages
 from glassine.cli.reading import (
@@ -36,6 +36,7 @@ from glassine.cli.reading import (
     with_inputs,
     written_values,
 )
+from glassine.cli.steps import READING, WRITTEN
 from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_by_ending, write_report
 from glassine.errors import (
     GlassineError,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from glassine.cli.naming import in_options, listed, option_of, options_of
+from glassine.cli.naming import in_options, listed, options_of
 from glassine.cli.options import (
     ColumnOptions,
     OptionGroup,
@@ -30,6 +30,7 @@ from glassine.cli.options import (
 )
 from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, opened, read_domain
+from glassine.cli.steps import option_of
 from glassine.cli.summarize import ComparedOptions, compare_from_summary, near_optimal_from_summary
 from glassine.cli.training import TrainingFile, check_public, predicts_number, range_of, read_training, without
 from glassine.cli.twin import TwinOptions, compare_with_twin

@@ -19,6 +19,7 @@ from glassine.cli.options import (
     JsonOption,
     LimitOptions,
     ModelFileOptions,
+    OptionGroup,
     OverwriteOption,
     RecordsArgument,
     RecordsFileOptions,
@@ -64,17 +65,23 @@ TestedOption: TypeAlias = Annotated[
 ]
 
 
+class DraftedColumns(OptionGroup, heading="Columns"):
+    """Which columns of records a draft has."""
+
+    exclude: ExcludeOption = None
+    include: list[str] | None = option(
+        "COLUMN", "Column to keep though it looks like an identifier, dates or free text; repeat it for more."
+    )
+    model: list[Path] | None = option("FILE", "Take the attributes that this model tests, and no others.")
+    reading: ModelFileOptions
+
+
 def infer_command(
     data: RecordsArgument,
     written: RecordsFileOptions,
     limits: LimitOptions,
+    columns: DraftedColumns,
     output: DraftOption = None,
-    exclude: ExcludeOption = None,
-    include: Annotated[
-        list[str] | None,
-        option("COLUMN", "Column to keep though it looks like an identifier, dates or free text; repeat it for more."),
-    ] = None,
-    model: TestedOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Draft a domain from records, each attribute marked as inferred.
@@ -88,11 +95,11 @@ def infer_command(
     """
     from glassine.data.inference import draft, header_values, remarks, repeats
 
-    check_outputs([output], [data, model], overwrite=overwrite)
+    models, reading, exclude, include = columns.model or [], columns.reading, columns.exclude, columns.include
+    check_outputs([output], [data, *models], overwrite=overwrite)
     check_ending(output, ENDINGS, "domains are written as JSON or TOML")
-    tested = (
-        None if model is None else {literal.attribute for literal in tested_literals(load_kind(model, None, False))}
-    )
+    read = [load_kind(one, None, reading.trust_pickle, reading.tree) for one in models]
+    tested = {literal.attribute for one in read for literal in tested_literals(one)} if models else None
     with stages() as progress:
         progress("reading the records")
         table = read_records(data, written, Purpose.ORDINARY)
@@ -114,7 +121,8 @@ def infer_command(
         left = [name for name in table.names if name not in (exclude or []) and (tested is None or name in tested)]
         if not left:
             raise InvalidDataError(
-                f"{model} tests none of the columns.", remedy=f"Check their names.{listed('', table.names)}"
+                f"{' and '.join(map(str, models))} {'test' if len(models) > 1 else 'tests'} none of the columns.",
+                remedy=f"Check their names.{listed('', table.names)}",
             )
         domain, undeclared = draft(table.restrict(left))
         remarked = remarks(table.restrict(domain.names))
@@ -218,7 +226,8 @@ def tested_literals(model: PublishedModel) -> list[Literal]:
     literals: list[Literal] = []
     for bins in (bins for term in model.terms for bins in term.bins):
         if isinstance(bins, NumericBins):
-            literals += [Between(bins.attribute, hi=cut) for cut in bins.cuts]
+            # A number of one bin is read all the same, as it can be missing.
+            literals += [Between(bins.attribute, hi=cut) for cut in bins.cuts] or [Between(bins.attribute)]
         else:
             values = tuple(value for group in bins.groups for value in group if value is not None)
             literals.append(OneOf(bins.attribute, values))

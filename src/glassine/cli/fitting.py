@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from glassine.cli.charging import Charge, ledger_files
 from glassine.cli.deferring import BEHIND_ESTIMATORS, BEHIND_KERNELS, deferred
-from glassine.cli.naming import WRITTEN, in_own_command, option_of
+from glassine.cli.naming import in_own_command
 from glassine.cli.options import (
     REQUIRED,
     AuditOption,
@@ -42,6 +42,7 @@ from glassine.cli.process import uninterrupted
 from glassine.cli.progress import Display
 from glassine.cli.reading import input_files, opened, read_domain, read_policy, with_inputs
 from glassine.cli.searching import check_search, depth_of
+from glassine.cli.steps import WRITTEN, option_of
 from glassine.cli.training import (
     TrainingFile,
     check_public,

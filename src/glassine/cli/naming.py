@@ -7,9 +7,9 @@ import difflib
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from glassine.cli.steps import CLASSES, DRAFT, NUMBERS, accepting, option_of, step_of
 from glassine.errors import GlassineError
 
 if TYPE_CHECKING:
@@ -30,44 +30,10 @@ def in_options(names: Mapping[str, str]) -> Iterator[None]:
         raise
 
 
-OTHERWISE = {"random_state": "--seed", "persons": "--person", "n_records": "--n"}
-"""Options that are not called as the parameters that they set."""
-
-
-def option_of(name: str) -> str:
-    """Return a parameter as the option that sets it."""
-    return OTHERWISE.get(name, f"--{name.replace('_', '-')}")
-
-
 def options_of(*names: str, **others: str) -> dict[str, str]:
     """Return the options that set parameters; others are called otherwise."""
     return {name: option_of(name) for name in names} | others
 
-
-FOR_THE_USER = {
-    "smallest_leaf": " N",
-    "max_depth": " N",
-    "class_depth": " N",
-    "n_records": " N",
-    "drawn_from": " N",
-    "epsilon": " NUMBER",
-    "target": " COLUMN",
-    "sensitive": " COLUMN",
-}
-"""What stands after an option whose value is for the user to choose; a file otherwise."""
-
-
-COMMANDS = {"disclose": "audit --only disclosure", "explain": "explain make"}
-"""Words of the command of a step, where they are not its own name."""
-
-SCRUBBED = ("scrubbed.json", "scrubbed-again.json")
-"""Where the copy goes in a command that names the model; the second, if the model is such a copy."""
-
-DRAFT = {True: "domain.json", False: "domain.toml"}
-"""Where a domain is drafted, from records or from the model alone: such a form has places to fill in."""
-
-WRITTEN, READING = "written", "reading"
-"""Roles of options that say how records are written, and how the model is read, as they are typed."""
 
 DRAFTING = "Draft one with `glassine domain infer RECORDS`, or from a model with `glassine domain new --model MODEL`."
 """Where a domain comes from."""
@@ -85,15 +51,12 @@ ANSWERS_PLAIN = (
 )
 """The same for people without a shell."""
 
-ACCEPTED = "For example: `echo 'accept_guarantee = true' > accept.toml`, then `--policy accept.toml`."
-"""How a policy file is made that accepts a guarantee, where none was given."""
-
 JUDGED_BY_DATA = "Without the training records (`--data FILE`), the verdict on the copy can be inconclusive."
 NOT_JUDGED = "Without the training records, the verdict on the copy can be inconclusive."
 
 
 def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy:
-    """Return a remedy with its step as a command or an option; `files` are names, and other options, by role.
+    """Return a remedy with its step as a command or options; `files` are names, and other options, by role.
 
     Examples
     --------
@@ -110,55 +73,13 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
     >>> as_command(remedy("Write the copy: {step}.", "audit", clean_copy=None), {"clean copy": "clean.onnx"}).text
     'Write the copy: `--clean-copy clean.onnx`.'
     """
-    if not remedy.action:
-        return remedy
     if remedy.action == "accept":
-        return remedy if "policy" in (files or {}) else remedy.then(ACCEPTED)
-    # A backtick would end the command.
-    names = {role: shlex.quote(name) for role, name in (files or {}).items() if "`" not in name}
-    # These are options already, with a blank before them; without any, they are nothing.
-    commands = {role: (files or {}).get(role, "") for role in (WRITTEN, READING)}
-    names |= {role: f" {options}" if options and "`" not in options else "" for role, options in commands.items()}
-    if remedy.action == "rebuild":
-        models = [name for role, name in names.items() if role.startswith("model")] or ["MODEL..."]
-        read = [f"--{role} {names.get(role, 'FILE')}" for role in ("domain", "data")]
-        read += [f"--policy {names['policy']}"] if "policy" in names else []
-        step = f"`{' '.join(['glassine rebuild', *models, *read])} --count-from-data{names[WRITTEN]}{names[READING]}`"
-        return remedy.commanded(step)
-    if remedy.action == "domain":
-        step = f"a draft (`glassine domain infer {names.get('data', 'FILE')}{names[WRITTEN]} -o {DRAFT[True]}`)"
-        step = f"`{names['domain']}`" if "domain" in names else step
-        return remedy.commanded(step)
-    words, options = ["glassine", COMMANDS.get(remedy.action, remedy.action)], []
-    for name, value in remedy.parameters.items():
-        if (remedy.action, name) == ("fit", "model"):
-            words.append(str(value))
-            continue
-        ending = FOR_THE_USER.get(name, " FILE") if value is None else "" if value is True else f" {value}"
-        if (remedy.action, name) == ("audit", "domain") and "model" in names:
-            ending = f" {DRAFT[False]}"
-        elif name == "clean_copy":
-            ending = f" {names.get('clean copy', 'FILE')}"
-        options.append(f"{option_of(name)}{ending}")
-    if remedy.action == "audit":
-        step = ", ".join(f"`{option}`" for option in options)
-        if "infer_domain" in remedy.step:
-            step += ", drafted with `glassine domain infer`"
-        elif "domain" in remedy.parameters and "model" in names:
-            step += f", drafted with `glassine domain new --model {names['model']}{names[READING]} -o {DRAFT[False]}`"
-    else:
-        if "model" in names and remedy.action in ("scrub", "disclose"):
-            words.append(names["model"])
-        read = [f"--{role} {names[role]}" for role in ("data", "target", "person", "policy") if role in names]
-        read += [names[role].strip() for role in (WRITTEN, READING) if names[role]]
-        if "model" in names and remedy.action == "scrub":
-            domain = names.get("domain", DRAFT["data" in names])
-            copy = SCRUBBED[PurePath((files or {})["model"]).name in SCRUBBED]
-            options = [f"--domain {domain}", *options, *read, f"-o {copy}"]
-        if remedy.action == "disclose":
-            options += [*read, *([f"--sensitive {names['sensitive']}"] if "sensitive" in names else [])]
-        step = f"`{' '.join([*words, *options])}`"
-    return remedy.commanded(step)
+        from glassine.auditing.policy import NAMED
+
+        said = accepting((files or {}).get("policy"), tuple(NAMED))
+        return remedy.then(said) if said else remedy
+    step = step_of(remedy, files)
+    return remedy.commanded(step) if step else remedy
 
 
 OF_AUDITS = {
@@ -240,7 +161,16 @@ def in_commands(
     from glassine.auditing.remedy import CheckerText, Remedy
 
     copies = [file.clean_copy for file in findings.files if file.clean_copy is not None]
-    files = {**(files or {}), **({"clean copy": f"clean{copies[0].extension}"} if copies else {})}
+    # Several models have no classes of their own, and a regression none at all.
+    predicted = {} if getattr(findings.subject, "classes", ()) is not None else {NUMBERS: "a number"}
+    classes = getattr(findings.subject, "classes", None) or ()
+    files = {
+        **(files or {}),
+        **({"clean copy": f"clean{copies[0].extension}"} if copies else {}),
+        **predicted,
+        # A comma would end the name of a class.
+        **({CLASSES: ",".join(classes)} if classes and not any("," in name for name in classes) else {}),
+    }
     holder = None if findings.holder is None else in_commands(findings.holder, files, records)
     advice = _commands(findings.advice, files)
     if records and findings.holder is None:

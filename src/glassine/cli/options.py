@@ -33,7 +33,8 @@ import typer
 from typer.core import TyperCommand
 
 from glassine.budget import MEMORY, SECONDS, Budget
-from glassine.cli.naming import OF_AUDITS, in_options, option_of, options_of
+from glassine.cli.naming import OF_AUDITS, in_options, options_of
+from glassine.cli.steps import option_of
 from glassine.errors import InvalidParameterError, spoken_by
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glassine.cli.naming import READING, in_commands, in_options, listed, nearest
+from glassine.cli.naming import in_commands, in_options, listed, nearest
+from glassine.cli.steps import READING
 from glassine.cli.writing import tell
 from glassine.errors import (
     GlassineError,
@@ -348,7 +349,9 @@ def with_inputs(
     names = _typed(({} if policy is None else {"policy": policy}) | paths)
     of_records, data = {}, records.get("data")
     if data is not None:
-        of_records = {role: option for role, option in (options or {}).items() if option} | _typed({"data": data})
+        of_records = {role: option for role, option in (options or {}).items() if option} | _typed(
+            {role: path for role, path in records.items() if path is not None}
+        )
     names[READING] = (options or {}).get(READING) or ""
     inputs, findings = input_files(**files, **records), in_commands(findings, names, of_records)
     if findings.holder is None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from glassine.cli.naming import in_options, option_of, options_of
+from glassine.cli.naming import in_options, options_of
 from glassine.cli.options import (
     BlackBoxOptions,
     JsonOption,
@@ -27,6 +27,7 @@ from glassine.cli.options import (
     output_option,
     words_of,
 )
+from glassine.cli.steps import option_of
 from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import BlackBoxError, GlassineError, InvalidParameterError, UnreadableFileError, marked
 

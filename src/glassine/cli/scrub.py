@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import typer
 
-from glassine.cli.naming import WRITTEN
 from glassine.cli.options import (
     REQUIRED,
     AudienceOption,
@@ -40,6 +39,7 @@ from glassine.cli.reading import (
     unopened,
     with_inputs,
 )
+from glassine.cli.steps import WRITTEN
 from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
 from glassine.errors import GlassineError, InvalidParameterError
 from glassine.files import read_once

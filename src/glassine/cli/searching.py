@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get
 
 import typer
 
-from glassine.cli.naming import nearest, option_of
+from glassine.cli.naming import nearest
+from glassine.cli.steps import option_of
 from glassine.errors import InvalidParameterError
 
 if TYPE_CHECKING:

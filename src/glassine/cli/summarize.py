@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from glassine.cli.charging import Charge, ledger_files
 from glassine.cli.fitting import ADDITIVE, RULE_LIST, SCORECARD, TREE, Order, report_on, write_fitted
-from glassine.cli.naming import in_options, option_of, options_of
+from glassine.cli.naming import in_options, options_of
 from glassine.cli.options import (
     REQUIRED,
     DatasetOption,
@@ -30,6 +30,7 @@ from glassine.cli.options import (
 )
 from glassine.cli.progress import progress
 from glassine.cli.reading import input_files, opened, read_domain, read_policy, read_records
+from glassine.cli.steps import option_of
 from glassine.cli.summary import reported
 from glassine.cli.training import (
     NumberOptions,

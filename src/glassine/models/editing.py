@@ -16,7 +16,20 @@ from glassine.models.bins import NumericBins
 from glassine.models.terms import Edit, Parameter, Term, isotonic, smoothed, weighted_mean
 from glassine.records.arrays import Array
 
-__all__ = ["edit", "flatten", "monotone", "redo", "revert", "set_score", "shift", "smooth", "typed_scores", "undo", "verify", "zero"]
+__all__ = [
+    "edit",
+    "flatten",
+    "monotone",
+    "redo",
+    "revert",
+    "set_score",
+    "shift",
+    "smooth",
+    "typed_scores",
+    "undo",
+    "verify",
+    "zero",
+]
 
 Bin = int | str
 

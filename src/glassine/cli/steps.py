@@ -1,0 +1,270 @@
+"""Steps of remedies as commands: the one place that knows what a command takes, what was given, and what is needed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from glassine.auditing.remedy import Remedy
+
+OTHERWISE = {"random_state": "--seed", "persons": "--person", "n_records": "--n"}
+"""Options that are not called as the parameters that they set."""
+
+
+def option_of(name: str) -> str:
+    """Return a parameter as the option that sets it."""
+    return OTHERWISE.get(name, f"--{name.replace('_', '-')}")
+
+
+FOR_THE_USER = {
+    "smallest_leaf": "N",
+    "max_depth": "N",
+    "class_depth": "N",
+    "min_samples_leaf": "N",
+    "n_records": "N",
+    "drawn_from": "N",
+    "epsilon": "NUMBER",
+    "target": "COLUMN",
+    "sensitive": "COLUMN",
+    "persons": "COLUMN",
+    "criterion": "NAME",
+    "answer": "LO,HI,STEP",
+}
+"""What stands after an option whose value is for the user to choose; a file otherwise."""
+
+NEEDS = {"holdout": ("data", "target"), "sensitive": ("data",), "remedies": ("data", "sensitive")}
+"""What an option of an audit needs beside it."""
+
+COPY, AGAIN = "scrubbed.json", "scrubbed-again.json"
+"""Where the copy goes in a command that names the model; the second, if the model is such a copy."""
+
+DRAFT = {True: "domain.json", False: "domain.toml"}
+"""Where a domain is drafted, from records or from the model alone: such a form has places to fill in."""
+
+LEARNERS = {"tree": "tree", "rule list": "rule-list", "additive model": "additive"}
+"""Commands of private learners, by kind of subject."""
+PRIVATE, EXPLAINED = "private.json", "explained.json"
+"""Where a private model and a release go."""
+
+WRITTEN, READING, CLASSES, NUMBERS = "written", "reading", "classes", "numbers"
+"""Roles of options that say how records are written and how the model is read, as typed; of classes, or of none."""
+
+
+class Given:
+    """What an audit was given, by role: names of files and columns as a shell takes them, and options as typed.
+
+    Roles are those of files and columns; a name that a command cannot hold, as it would end it, is not given.
+    """
+
+    def __init__(self, files: Mapping[str, str] | None) -> None:
+        named = {role: name for role, name in (files or {}).items() if name and "`" not in name}
+        self.options = {role: named.pop(role, "") for role in (WRITTEN, READING)}
+        self.plain = named
+        self.names = {role: shlex.quote(name) for role, name in named.items()}
+
+    def __contains__(self, role: object) -> bool:
+        return role in self.names
+
+    def __getitem__(self, role: str) -> str:
+        return self.names[role]
+
+    @property
+    def models(self) -> list[str]:
+        """The models, in order."""
+        return [name for role, name in self.names.items() if role.startswith("model")]
+
+    def read(self, *roles: str) -> list[str]:
+        """Return the options of roles that were given, and how the records and the model are read."""
+        named = [f"--{role} {self.names[role]}" for role in roles if role in self.names]
+        written = [self.options[WRITTEN]] if "data" in roles and "data" in self.names else []
+        return [*named, *filter(None, [*written, self.options[READING]])]
+
+    @property
+    def predicted(self) -> str:
+        """The option that states what is predicted: public classes, or the range of a number."""
+        if CLASSES in self.names:
+            return f"--classes {self.names[CLASSES]}"
+        return "--target-range LO,HI" if NUMBERS in self.names else "--classes A,B"
+
+    @property
+    def draft(self) -> str:
+        """The file of the domain, given or to be drafted."""
+        return self.names.get("domain") or free(DRAFT["data" in self.names])
+
+    @property
+    def drafting(self) -> str:
+        """The command that drafts a domain of what the models test, from records if they are there."""
+        models, words = self.models, ["glassine domain"]
+        reading = [self.options[READING]] if models else []
+        if "data" in self.names:
+            words += ["infer", self.names["data"], *(f"--model {one}" for one in models), self.options[WRITTEN]]
+        elif models:
+            words += ["new", *(f"--model {one}" for one in models[:1])]
+        else:
+            words += ["infer", "RECORDS"]
+        return " ".join(filter(None, [*words, *reading, f"-o {free(DRAFT['data' in self.names or not models])}"]))
+
+
+def free(name: str) -> str:
+    """Return a name, numbered if a file has it: a command that would replace a file is refused.
+
+    Examples
+    --------
+    >>> free("no such file.json")
+    'no such file.json'
+    """
+    path, number = Path(name), 1
+    while os.path.lexists(path):
+        number += 1
+        path = Path(f"{Path(name).stem}-{number}{Path(name).suffix}")
+    return str(path)
+
+
+def _place(name: str) -> str:
+    return FOR_THE_USER.get(name, "FILE")
+
+
+def _options(parameters: Mapping[str, bool | float | str | None]) -> list[str]:
+    """Return parameters as options, with places to fill in for what the user chooses."""
+    return [
+        f"{option_of(name)}{'' if value is True else f' {_place(name) if value is None else value}'}"
+        for name, value in parameters.items()
+    ]
+
+
+def _of_audit(remedy: Remedy, given: Given) -> str:
+    """Return what the same audit is to be given more: nothing twice, and what an option needs beside it."""
+    asked: dict[str, None] = {}
+    for name in remedy.parameters:
+        asked |= dict.fromkeys((*NEEDS.get(name, ()), name))
+    role = {"persons": "person"}
+    missing = [name for name in asked if role.get(name, name) not in given]
+    pieces = []
+    # Where all of it was given, it is to be given otherwise.
+    for name in missing or list(remedy.parameters):
+        value = remedy.parameters.get(name)
+        if name == "domain":
+            pieces.append(f"`--domain {given.draft}`, drafted with `{given.drafting}`")
+        elif name == "clean_copy":
+            pieces.append(f"`--clean-copy {given.names.get('clean copy', 'FILE')}`")
+        else:
+            pieces += [f"`{option}`" for option in _options({name: value})]
+    return ", ".join(pieces)
+
+
+def _of_scrub(remedy: Remedy, given: Given) -> str:
+    words = ["glassine scrub", *_options(remedy.parameters)]
+    read = given.read("data", "target", "person", "policy")
+    if "model" in given:
+        copy = free(AGAIN if PurePath(given.plain["model"]).name.startswith("scrubbed") else COPY)
+        words = ["glassine scrub", given["model"], f"--domain {given.draft}", *words[1:]]
+        return f"`{' '.join([*words, *read, f'-o {copy}'])}`"
+    return f"`{' '.join([*words, *read])}`"
+
+
+def _of_fit(remedy: Remedy, given: Given) -> str:
+    """Return the command that trains a private model in place of this one."""
+    parameters = dict(remedy.parameters)
+    learner, epsilon = str(parameters.pop("model", "tree")), parameters.pop("epsilon", 1)
+    classes = [given.predicted]
+    words = [
+        f"glassine fit {learner}",
+        given.names.get("data", "RECORDS"),
+        f"--target {given.names.get('target', 'COLUMN')}",
+        f"--domain {given.draft if 'data' in given else given.names.get('domain', 'FILE')}",
+        *classes,
+        *_options({"epsilon": epsilon, **parameters}),
+        *([given.options[WRITTEN]] if given.options[WRITTEN] and "data" in given else []),
+        f"-o {free(PRIVATE)}",
+    ]
+    return f"`{' '.join(words)}`"
+
+
+def _of_explain(remedy: Remedy, given: Given) -> str:
+    """Return the command that makes a release again."""
+    black_box = ["--black-box FILE", f"--target {given['target']}"] if "target" in given else ["--black-box FILE"]
+    person = [f"--person {given['person']}"] if "person" in given else []
+    domain = [] if "domain" in remedy.parameters else ["--domain FILE"]
+    classes = [f"--classes {given['classes']}"] if CLASSES in given else []
+    words = ["glassine explain make", given.names.get("data", "RECORDS"), *black_box, *person, *domain, *classes]
+    if given.options[WRITTEN] and "data" in given:
+        words.append(given.options[WRITTEN])
+    return f"`{' '.join([*words, *_options(remedy.parameters), f'-o {free(EXPLAINED)}'])}`"
+
+
+def _of_disclose(remedy: Remedy, given: Given) -> str:
+    read = [f"--{role} {given.names.get(role, _place(role))}" for role in ("data", "target", "sensitive")]
+    read += [f"--{role} {given[role]}" for role in ("domain", "person", "policy") if role in given]
+    read += filter(None, given.options.values())
+    words = ["glassine audit", given.names.get("model", "MODEL"), "--only disclosure", *_options(remedy.parameters)]
+    return f"`{' '.join([*words, *read])}`"
+
+
+def _of_rebuild(remedy: Remedy, given: Given) -> str:
+    read = [f"--{role} {given.names.get(role, 'FILE')}" for role in ("domain", "data")]
+    words = ["glassine rebuild", *(given.models or ["MODEL..."]), *read, *given.read("policy"), "--count-from-data"]
+    return f"`{' '.join([*words, *([given.options[WRITTEN]] if given.options[WRITTEN] else [])])}`"
+
+
+def _of_domain(remedy: Remedy, given: Given) -> str:
+    if "domain" in given:
+        return f"`{given['domain']}`"
+    return f"`{given.draft}`, drafted with `{given.drafting}` and passed with `--domain {given.draft}`,"
+
+
+def _of_check(remedy: Remedy, given: Given) -> str:
+    records = " ".join(filter(None, [given.names.get("data", "RECORDS"), given.options[WRITTEN]]))
+    return f"`glassine domain check {given.names.get('domain', 'DOMAIN')} --data {records}`"
+
+
+STEPS = {
+    "audit": _of_audit,
+    "scrub": _of_scrub,
+    "fit": _of_fit,
+    "explain": _of_explain,
+    "disclose": _of_disclose,
+    "rebuild": _of_rebuild,
+    "domain": _of_domain,
+    "check": _of_check,
+}
+"""By action, what words its step as a command or as options."""
+
+
+def step_of(remedy: Remedy, files: Mapping[str, str] | None = None) -> str:
+    """Return the step of a remedy as commands or options in backticks; empty without one.
+
+    ``files`` are names by role: model, domain, policy, data, holdout, target, person, sensitive, classes; and options
+    as typed, ``written`` of records and ``reading`` of the model.
+
+    Examples
+    --------
+    >>> from glassine.auditing.remedy import remedy
+    >>> step_of(remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10))
+    '`glassine scrub --smallest-leaf 10`'
+    >>> holdout = remedy("Pass more records: {step}.", "audit", holdout=None)
+    >>> step_of(holdout), step_of(holdout, {"data": "people.csv", "target": "ill"})
+    ('`--data FILE`, `--target COLUMN`, `--holdout FILE`', '`--holdout FILE`')
+    """
+    made = STEPS.get(remedy.action)
+    return "" if made is None else made(remedy, Given(files))
+
+
+def accepting(policy: str | None, named: Sequence[str]) -> str:
+    """Return how a policy is made that accepts a guarantee, beside the limits of another one.
+
+    Examples
+    --------
+    >>> accepting(None, ())
+    "For example: `echo 'accept_guarantee = true' > accept.toml`, then `--policy accept.toml`."
+    """
+    if policy is not None and policy not in named:
+        return ""  # a file of the user's own, which is edited by hand
+    lines = "accept_guarantee = true"
+    if policy not in (None, "default"):
+        lines = f'base = "{policy}"\\n{lines}\\n'
+        return f"For example: `printf '{lines}' > accept.toml`, then `--policy accept.toml`."
+    return f"For example: `echo '{lines}' > accept.toml`, then `--policy accept.toml`."
