@@ -115,7 +115,7 @@ def of_scores(model: Any, X: Any, y: np.ndarray, Z: Any, w: np.ndarray) -> dict[
     right = [p.argmax(axis=1) == outcome for p, outcome in zip(proba, (y, w), strict=True)]
     per_record = 0.0
     for term, places in zip(model.terms, bin_indices(model, X), strict=True):
-        held = np.bincount(places) if len(term.attributes) == 1 else []
+        held = np.bincount(places).tolist() if len(term.attributes) == 1 else []
         per_record += float(sum(1 - size / len(y) for size in held if size)) / len(y)
     gap = float(right[0].mean() - right[1].mean())
     return {"measured": max(gap, halves(losses)), "root": math.sqrt(per_record / (2 * math.pi))}

@@ -516,7 +516,8 @@ def test_a_record_off_the_declared_step_is_noted_and_leaves_sizes_known() -> Non
     tree = as_model(grown.fit(frame.select("limit").to_pandas(), frame["y"].to_numpy()))
     findings = audit(tree, frame, "y", domain=domain)
     assert the(findings, "share_in_small_leaves").status == "pass"
-    assert any("limit: fewer than 10 records lie outside the domain" in note for note in findings.notes)
+    assert any("limit: fewer than 10 records lie off the step" in note for note in findings.notes)
+    assert not any("lie outside the domain" in note or "not the training data" in note for note in findings.notes)
     other = audit(tree, frame[:-1], "y", domain=domain)
     assert the(other, "share_in_small_leaves").status == "unknown"
 

@@ -80,7 +80,7 @@ def test_a_stump_leaves_open_what_few_records_cannot_tell() -> None:
     )
     (check,) = [check for check in found.checks if check.rule == "largest_attack_advantage"]
     assert check.status == "unknown"
-    assert any("holdout=" in advice.text for advice in found.advice)
+    assert any("Add held-out records" in advice.text for advice in found.advice)
 
 
 def test_without_a_holdout_membership_is_unknown_and_not_safe() -> None:

@@ -93,7 +93,7 @@ def decide(frame):
 
 def beside(folder: Path, subject: AdvisedSubject) -> None:
     """Write records and public domain beside a subject; odd records are others, and hold what nobody declared."""
-    if subject.domain is not None and subject.kind != "release":
+    if subject.domain is not None:
         subject.domain.to_json(folder / "public.json")
     if not subject.records:
         return
@@ -197,7 +197,8 @@ def _several(folder: Path, settings: Mapping[str, float], *, leaf: int) -> None:
 def _summary(folder: Path, settings: Mapping[str, float]) -> None:
     frame = people(N, 1)
     with fresh_count():
-        made = PrivateSummary(domain=PUBLIC, classes=("no", "yes"), epsilon=float(settings.get("epsilon", 2.0)))
+        epsilon = float(settings.get("epsilon", 2.0 / 2 ** int(settings.get("smaller", 0))))
+        made = PrivateSummary(domain=PUBLIC, classes=("no", "yes"), epsilon=epsilon)
         made.fit(frame.select(NAMES), frame["ill"].to_numpy())
     made.write(folder / "summary.json")
 
@@ -285,10 +286,10 @@ smallest_class_count = 10
 zero_classes = 0
 degrees_of_freedom = 10
 purest_leaf = 0.8
-largest_bits_per_record = 3
+largest_bits_per_record = 8
 thresholds_off_grid = 0
 midpoints = 0
-largest_attack_advantage = 0.05
+largest_attack_advantage = 0.2
 largest_contribution = 0.4
 require_clean_copy = true
 most_certain = 10

@@ -7,11 +7,14 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from glassine import Domain
+from glassine.domain.forms import to_toml
 from tests.cli.running import Done
 from tests.contracts.advised import AdvisedSubject
 
@@ -27,6 +30,10 @@ ACTS = re.compile(
     r"Add held-out records|[Dd]o not publish"
 )
 """What a person does in words alone."""
+MAKES = re.compile(r"glassine (scrub|fit|explain make)|etrain")
+"""What a sentence says that puts another model in the place of this one."""
+INPUT = re.compile(r": `--|^Replace the inferred")
+"""What a sentence says that asks for more input."""
 SAME = "the step above also does this"
 VARYING = re.compile(r"[\w./-]+\.(json|toml|skops|pkl|onnx|pmml|txt|csv|ubj|dot)\b|--policy \S+|--trust-pickle|[\d.]+")
 """What differs between sentences that say the same."""
@@ -61,6 +68,8 @@ class Walk:
         self.fresh.clear()
         words = [word for name, value in self.options.items() for word in ((name, value) if value else (name,))]
         done = self.run("audit", *self.models, *words, "--json", cwd=self.folder)
+        if copy := self.options.pop("--clean-copy", ""):
+            self.models = [copy]
         if done.status == 2:
             raise AdviceError(f"glassine audit {shlex.join([*self.models, *words])}: {done.err.strip()}")
         plain = json.loads(done.out)
@@ -106,15 +115,19 @@ class Walk:
         """Do what is said in words alone."""
         if ENDS.search(sentence) or "Add held-out records" in sentence:
             return
-        if "publisher" in sentence and not self.subject.records:
+        if quoted and "accept_guarantee = true" not in quoted and "Replace the inferred" not in sentence:
+            raise AdviceError(f"{quoted} is no step")
+        if "publisher" in sentence and not (self.subject.records and "etrain" in sentence):
             raise Asked
-        if re.search(r"[Rr]etrain|[Mm]erge", sentence):
+        if "pass the training records" in sentence:
+            self.add(["--data FILE"], alternatives=False)
+        elif re.search(r"[Rr]etrain|[Mm]erge", sentence):
             self.train({})
         elif "accept_guarantee = true" in quoted:
             path = self.folder / self.options["--policy"]
             path.write_text(f"{path.read_text()}accept_guarantee = true\n")
         elif "Recode" in sentence:
-            self.options["--data"] = "people.csv"
+            shutil.copy(self.folder / "people.csv", self.folder / self.options["--data"])
         elif "Replace the inferred" in sentence or "eplace its inferred" in sentence:
             self.fill_in()
         elif "Audit together only" in sentence or "ublish one of these models alone" in sentence:
@@ -137,7 +150,8 @@ class Walk:
             self.verdict = done.status
         elif words[1] in ("scrub", "fit", "explain") and "-o" in words:
             made = words[words.index("-o") + 1]
-            self.models = [*self.models[:-1], made] if "--together" in self.options else [made]
+            # Of several models, one after another is made again.
+            self.models = [made, *self.models[:-1]] if "--together" in self.options else [made]
         if words[1] == "scrub":
             self.options["--domain"] = words[words.index("--domain") + 1]
             for option in ("--trust-pickle",):
@@ -145,7 +159,7 @@ class Walk:
 
     def filled(self, word: str, before: str) -> str:
         """Return a word of a command; a place for the user is filled in by what stands before it."""
-        if not re.fullmatch(r"[A-Z]+(\.\.\.)?", word):
+        if not re.fullmatch(r"[A-Z]+(,[A-Z]+)*(\.\.\.)?", word):
             return word
         return self.value(before, word)
 
@@ -158,7 +172,7 @@ class Walk:
             "--domain": "public.json",
             "--target": subject.target,
             "--person": "who",
-            "--sensitive": subject.target,
+            "--sensitive": "smoker" if subject.kind == "release" else subject.target,
             "--policy": "tre",
             "--black-box": "box:decide",
             "--epsilon": "1",
@@ -168,6 +182,8 @@ class Walk:
             "--min-samples-leaf": "30",
             "--max-depth": "1",
             "--smallest-leaf": "50",
+            "--classes": "no,yes",
+            "--target-range": "0,100000",
             **subject.answers,
         }
         if place == "RECORDS" and subject.records:
@@ -182,29 +198,43 @@ class Walk:
 
     def add(self, given: list[str], *, alternatives: bool) -> None:
         """Add options to the audit; of the answers that a publisher can give, those that this one gives."""
+        answered = not alternatives
         for piece in given:
             words = shlex.split(piece)
             name, place = words[0], words[1] if len(words) > 1 else ""
             if alternatives and name not in self.subject.answers:
                 continue
+            answered = True
             value = self.value(name, place) if re.fullmatch(r"[A-Z]+", place) else place
             if self.options.get(name) == value and name not in self.fresh:
                 raise AdviceError(f"{piece} was given before")
             self.options[name] = value
             self.fresh.add(name)
+        if not answered:
+            raise Asked
 
     def train(self, settings: dict[str, float]) -> None:
         """Train the model again: with settings, or smaller."""
         self.smaller += not settings
         self.subject.write(self.folder, {**settings, "smaller": self.smaller} if self.smaller else settings)
         self.models = list(self.subject.models)
+        drafted = self.folder / self.options.get("--domain", "")
+        if drafted.name.startswith("domain") and self.subject.domain is not None:
+            # It may test other attributes, which its domain declares as well.
+            self.declare(drafted, self.subject.domain)
         for word in self.subject.reading:
             self.options[word] = ""
 
+    def declare(self, path: Path, domain: Domain) -> None:
+        """Write a domain in the place of a draft."""
+        path.unlink()
+        if path.suffix == ".json":
+            domain.to_json(path)
+        else:
+            path.write_text(to_toml(domain, {}) + "\n")
+
     def fill_in(self) -> None:
         """Replace what a draft of a domain leaves open, or infers, by what is public."""
-        import tomllib
-
         for path in (self.folder / "domain.toml", self.folder / "domain.json"):
             if not path.exists():
                 continue
@@ -216,15 +246,7 @@ class Walk:
                 filled = text.replace('lo = "?"', "lo = -1000000").replace('hi = "?"', "hi = 1000000")
                 path.write_text(re.sub(r"(?m)^.*\"\?\".*\n", "", filled))
             elif all(name in public for name in names):
-                (self.folder / "filled.json").unlink(missing_ok=True)
-                public.restrict(names).to_json(self.folder / "filled.json")
-                if path.suffix == ".json":
-                    (self.folder / "filled.json").replace(path)
-                else:
-                    from glassine.domain.forms import to_toml
-
-                    path.write_text(to_toml(public.restrict(names), {}) + "\n")
-                    (self.folder / "filled.json").unlink()
+                self.declare(path, public.restrict(names))
             else:
                 raise AdviceError(f"the draft asks for {names}, of which not all are public")
 
@@ -233,7 +255,7 @@ def alternatives(text: str) -> list[str]:
     """Return what a remedy says to do, one sentence each: sentences that only explain are left out."""
     parts = re.split(r"(?<=[.?]) (?!For example|It has a)(?=[A-Z`])", text)
     said = [one for one in parts if one.startswith("Or ") or QUOTED.search(one) or ACTS.search(one)]
-    if not said and SAME not in text:
+    if not said and SAME not in text and not ENDS.search(text):
         raise AdviceError(f"nothing to do in {text!r}")
     return [one for one in said if SAME not in one]
 
@@ -282,7 +304,7 @@ def ways(
     advice = [one["text"] for one in plain["advice"]]
     if status != 0 and not advice:
         yield way("", "nothing is said of what to do")
-    if status == 0 or any(ENDS.search(one) for one in advice):
+    if status == 0:
         return
     for i, text in enumerate(advice):
         try:
@@ -291,26 +313,38 @@ def ways(
             yield way(text, str(error))
             continue
         for sentence in said:
+            if ENDS.search(sentence):
+                continue
             if (plainly := VARYING.sub("", sentence)) in walked:
                 continue
             walked.add(plainly)
             reader = walk(1)
             try:
-                yield way(sentence, _led(reader, sentence, advice[:i], status))
+                yield way(sentence, _led(reader, sentence, advice, i, status))
             except AdviceError as error:
                 yield way(sentence, f"after {reader.followed}: {error}")
 
 
-def _led(reader: Walk, first: str, earlier: Sequence[str], status: int) -> str:
+def _led(reader: Walk, first: str, every: Sequence[str], place: int, status: int) -> str:
     """Follow a sentence, then all that the next audits say, three steps in all; return what is wrong."""
+    earlier = every[:place]
     needed = re.search(r"glassine (?:scrub|fit) .*--domain (\S+)", first)
     if needed and not (reader.folder / needed[1]).exists():
         for text in earlier:
             if needed[1] in text:
                 reader.follow(alternatives(text)[0])
+    for text in earlier:
+        if text.startswith("Recode"):
+            reader.follow(alternatives(text)[0])
     said: list[str] = []
     try:
         reader.follow(first)
+        if INPUT.search(first):
+            # Who passes one input passes all that the same audit asks for.
+            for text in every:
+                for sentence in alternatives(text)[:1]:
+                    if sentence != first and INPUT.search(sentence):
+                        reader.follow(sentence)
     except Asked:
         return ""
     for step in range(1, STEPS + 1):
@@ -318,15 +352,24 @@ def _led(reader: Walk, first: str, earlier: Sequence[str], status: int) -> str:
         said = [one["text"] for one in plain["advice"]]
         if max(RANK[now], RANK[reader.verdict]) > RANK[status] or any(ENDS.search(one) for one in said):
             return ""
-        sentences = [alternatives(text)[0] for text in said if f": {SAME}" not in text.partition(". ")[0] + "."]
+        sentences = [
+            alternatives(text)[0]
+            for text in said
+            if f": {SAME}" not in text.partition(". ")[0] + "." and alternatives(text)
+        ]
         # A model that somebody else is to train again stays as it is.
-        again = [one for one in sentences if one in reader.followed and (reader.subject.records or "`" in one)]
+        # Training again is gradual, and judged by the steps that it takes.
+        again = [one for one in sentences if one in reader.followed and ("etrain" not in one or "glassine" in one)]
         if again:
             return f"advised again after it was followed: {again[0]}"
         if step < STEPS:
             try:
+                replaced = False
                 for sentence in sentences:
-                    reader.follow(sentence)
+                    # One audit may say in several ways how to get another model: the first is taken.
+                    if not (MAKES.search(sentence) and replaced):
+                        reader.follow(sentence)
+                        replaced = replaced or MAKES.search(sentence) is not None
             except Asked:
                 return ""
     return f"no better after {STEPS} steps: {said}"

@@ -290,8 +290,8 @@ SAME_RECORDS = remedy(
     "models of the same records, and each of the others alone. Widen the domain to every value that is possible."
 )
 APART = remedy(
-    "Publish one of these models alone, or {retrain} the others with larger leaves or privately: {step}. Then audit "
-    "them together again.",
+    "Publish one of these models alone. Or {retrain} them one by one, with larger leaves or privately, and audit them "
+    "together again: {step}.",
     "fit",
     python="`PrivateTreeClassifier`",
     model="tree",
@@ -339,6 +339,9 @@ WITHOUT = remedy("Write a copy without them: {step}.", "scrub")
 ASKED_WITHOUT = remedy(
     "Ask the publisher for a copy without them. To write one, the coefficients are rounded to their standard errors, "
     "which follow from the training records where they are not published."
+)
+CLASSED = remedy(
+    "Name the column that the model predicts, so that its classes can be counted: {step}.", "audit", target=None
 )
 NAMING = remedy(
     "Pass the training records, which show whom thresholds name: {step}. Or {retrain} with larger leaves.",

@@ -383,7 +383,12 @@ def LARGEST_CONTRIBUTION(limit: float, contributions: tuple[LargestContributions
             data=None,
             criterion=None,
         ),
-    ),
+    )
+    | {
+        "release": remedy(
+            "Name the sensitive attribute, and pass the training records: {step}.", "audit", sensitive=None, data=None
+        )
+    },
 )
 def MOST_CERTAIN(limit: int, certain: tuple[int, str], case: Case) -> Check:
     """Judge of how many the sensitive value can be inferred; nothing passes where more may be learned."""

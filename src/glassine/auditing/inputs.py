@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -381,8 +381,7 @@ class DataComparison:
     @property
     def off_step(self) -> bool:
         """Whether all that is tested and odd are numbers off the step of their domain, which split as others."""
-        steps = ("no whole number", "no multiple of ")
-        return all(reason.startswith(steps) for name in self.tested for reason in self.outside[name])
+        return all(_off_step(self.outside[name]) for name in self.tested)
 
     @property
     def unread(self) -> str:
@@ -402,8 +401,20 @@ class DataComparison:
             hidden = suppression.hidden(tuple(reasons.values()))
             shown = {why: None if hide else n for (why, n), hide in zip(reasons.items(), hidden, strict=True)}
             number = suppression.count(sum(reasons.values()))
+            if _off_step(reasons):
+                lie = "record lies" if number == 1 else "records lie"
+                notes.append(
+                    f"{name}: {number} {lie} off the step that the domain declares: {', '.join(reasons)}. The records "
+                    "can be those of training all the same; correct the step."
+                )
+                continue
             notes.append(sentence(name, number, self.whole[name], shown, self.words.get(name, ())))
-        if self.n_differing:
+        if self.n_differing and self.tested and not self.off_step:
+            notes.append(
+                f"{self.n_differing:,} of {self.n_parts:,} leaves or rules capture another number of records than the "
+                "model says. Values that the domain does not declare can be why."
+            )
+        elif self.n_differing:
             notes.append(
                 f"The data is not the training data: {self.n_differing:,} of {self.n_parts:,} leaves or rules capture "
                 "another number of records than the model says."
@@ -414,6 +425,11 @@ class DataComparison:
                 "other numbers of some class than the model says."
             )
         return [RecordNote(note) for note in notes]
+
+
+def _off_step(reasons: Iterable[str]) -> bool:
+    """Return whether values are off the step of their domain, and nothing else is odd about them."""
+    return all(reason.startswith(("no whole number", "no multiple of ")) for reason in reasons)
 
 
 def compare_records(

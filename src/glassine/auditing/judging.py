@@ -10,6 +10,7 @@ from glassine.attacks.outcome import Measured, Outcome
 from glassine.auditing.criterion import (
     APART,
     ASKED_WITHOUT,
+    CLASSED,
     COUNTED,
     COUNTED_TOGETHER,
     COUNTS,
@@ -117,6 +118,8 @@ def advise(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[Remedy,
         helpful = _remedy(policy, case, check)
         if helpful is None or (case.has_domain and "domain" in helpful.parameters):
             continue
+        if case.odd and "holdout" in helpful.parameters:
+            continue  # no attack is made on records that hold what the domain does not declare
         if not guarantee or not {"data", "holdout"} & set(helpful.parameters):
             out.append(helpful)
     of_domain = [entry for entry in out if "domain" in entry.parameters]
@@ -158,6 +161,8 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
         helpful = CUT_POINTS  # a domain is drafted from records
     elif helpful is COUNTED and (case.mismatch or case.contrary):
         helpful = _recoded(case) if case.odd else MATCHING
+    elif helpful is COUNTED and case.has_data and case.of_classes:
+        helpful = CLASSED
     elif helpful is HELD_OUT and isinstance(case.facts.get("membership"), Measured):
         helpful = MORE_HELD_OUT
     elif check.rule == "named_by_thresholds" and helpful is DOMAIN and case.has_domain and not case.domain_inferred:
@@ -186,10 +191,8 @@ def _with_errors(case: Case) -> bool:
 def _in_people(helpful: Remedy, piece: str) -> Remedy:
     """Return a remedy that names a leaf size for people: learners count records, of which one person may have many."""
     said = "on one record of each person, or with larger leaves"
-    changed = {
-        name: text.replace(f"with {piece}", said) for name, text in (("text", helpful.text), ("plain", helpful.plain))
-    }
-    return replace(helpful, retraining=None, **changed)
+    text, plain = (one.replace(f"with {piece}", said) for one in (helpful.text, helpful.plain))
+    return replace(helpful, retraining=None, text=text, plain=plain)
 
 
 def _addressed(text: str, case: Case) -> str:

@@ -204,6 +204,8 @@ def _finished(findings: Findings, files: dict[str, FileContent | None], options:
             "target": records.target,
             "person": records.person,
             "sensitive": options.disclosure.sensitive,
+            "criterion": options.disclosure.criterion,
+            "n_records": None if options.stated.n_records is None else str(options.stated.n_records),
             WRITTEN: shlex.join(options.written.words),
             READING: shlex.join(options.reading.words),
         },

@@ -98,8 +98,8 @@ def infer_command(
     models, reading, exclude, include = columns.model or [], columns.reading, columns.exclude, columns.include
     check_outputs([output], [data, *models], overwrite=overwrite)
     check_ending(output, ENDINGS, "domains are written as JSON or TOML")
-    read = [load_kind(one, None, reading.trust_pickle, reading.tree) for one in models]
-    tested = {literal.attribute for one in read for literal in tested_literals(one)} if models else None
+    loaded = [load_kind(one, None, reading.trust_pickle, reading.tree) for one in models]
+    tested = {literal.attribute for one in loaded for literal in tested_literals(one)} if models else None
     with stages() as progress:
         progress("reading the records")
         table = read_records(data, written, Purpose.ORDINARY)

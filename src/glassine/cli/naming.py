@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from glassine.cli.steps import CLASSES, DRAFT, NUMBERS, accepting, option_of, step_of
+from glassine.cli.steps import CLASSES, DRAFT, NUMBERS, accepting, is_given, option_of, step_of
 from glassine.errors import GlassineError
 
 if TYPE_CHECKING:
@@ -50,6 +50,12 @@ ANSWERS_PLAIN = (
     "records, the family of the outcome and how standard errors follow."
 )
 """The same for people without a shell."""
+
+ALL_GIVEN = (
+    "All that a check needs was given, and it is open all the same: the part on what was not measured says why. "
+    "Nothing more can be done about it; a policy can leave it out."
+)
+"""What is left to say where a check stays open."""
 
 JUDGED_BY_DATA = "Without the training records (`--data FILE`), the verdict on the copy can be inconclusive."
 NOT_JUDGED = "Without the training records, the verdict on the copy can be inconclusive."
@@ -189,7 +195,11 @@ def in_commands(
 
 
 def _commands(advice: Sequence[Remedy], files: Mapping[str, str] | None) -> tuple[Remedy, ...]:
-    commands = [as_command(one, files) for one in advice]
+    from glassine.auditing.remedy import Remedy
+
+    commands = [as_command(one, files) for one in advice if not is_given(one, files)]
+    if len(commands) < len(advice):
+        commands.append(Remedy(text=ALL_GIVEN))
     first = next((i for i, one in enumerate(commands) if one.action == "scrub"), None)
     if first is not None and "data" not in (files or {}):
         commands[first] = commands[first].then(JUDGED_BY_DATA, NOT_JUDGED)

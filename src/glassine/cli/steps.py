@@ -39,6 +39,9 @@ FOR_THE_USER = {
 NEEDS = {"holdout": ("data", "target"), "sensitive": ("data",), "remedies": ("data", "sensitive")}
 """What an option of an audit needs beside it."""
 
+ROLES = {"persons": "person"}
+"""Roles that are not called as the parameters of an audit."""
+
 COPY, AGAIN = "scrubbed.json", "scrubbed-again.json"
 """Where the copy goes in a command that names the model; the second, if the model is such a copy."""
 
@@ -124,6 +127,21 @@ def free(name: str) -> str:
     return str(path)
 
 
+def is_given(remedy: Remedy, files: Mapping[str, str] | None) -> bool:
+    """Return whether an audit was given all that a remedy asks for; other records can still be given.
+
+    Examples
+    --------
+    >>> from glassine.auditing.remedy import remedy
+    >>> held_out = remedy("Pass more records: {step}.", "audit", holdout=None)
+    >>> is_given(held_out, {}), is_given(held_out, {"holdout": "others.csv"})
+    (False, True)
+    """
+    if remedy.action != "audit" or set(remedy.parameters) <= {"data", "clean_copy"}:
+        return False
+    return all((files or {}).get(ROLES.get(name, name)) for name in remedy.parameters)
+
+
 def _place(name: str) -> str:
     return FOR_THE_USER.get(name, "FILE")
 
@@ -141,8 +159,7 @@ def _of_audit(remedy: Remedy, given: Given) -> str:
     asked: dict[str, None] = {}
     for name in remedy.parameters:
         asked |= dict.fromkeys((*NEEDS.get(name, ()), name))
-    role = {"persons": "person"}
-    missing = [name for name in asked if role.get(name, name) not in given]
+    missing = [name for name in asked if ROLES.get(name, name) not in given]
     pieces = []
     # Where all of it was given, it is to be given otherwise.
     for name in missing or list(remedy.parameters):

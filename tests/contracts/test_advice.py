@@ -1,0 +1,187 @@
+"""Advice is executed: every remedy that an audit prints is run as it stands, and the way ends in a better status.
+
+For each kind of subject, format and input, each sentence of the advice is followed once, then what the next audits say:
+within three steps the status is better, a sentence says that nothing more can be done, or somebody else is asked. No
+command that is proposed fails, no option is asked for that was given, and no advice is given again that was followed.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+import glassine
+from glassine import audit, learners, surrogates
+from glassine.auditing import AuditSettings
+from glassine.auditing.inputs import Statements
+from glassine.cli import naming, steps
+from glassine.formats import load_model
+from tests.cli.conftest import run as run
+from tests.cli.running import Run
+from tests.contracts.advised import EVERY, FOREIGN, PUBLIC, SUBJECTS, AdvisedSubject, beside
+from tests.contracts.advising import QUOTED, Way, alternatives, ways
+
+# Reports say what these warn of.
+pytestmark = pytest.mark.filterwarnings("ignore::glassine.errors.PrivacyLeakWarning")
+
+NAMED = {"--data": "people.csv", "--target": "ill"}
+INPUTS: dict[str, dict[str, str]] = {
+    "file": {},
+    "domain": {"--domain": "public.json"},
+    "data": NAMED,
+    "domain and data": {"--domain": "public.json", **NAMED},
+    "persons": {**NAMED, "--person": "who"},
+    "holdout": {**NAMED, "--holdout": "others.csv"},
+    "words for numbers": {"--data": "odd.csv"},
+    "other records": {"--data": "wrong.csv"},
+}
+"""What is given beside the file."""
+POLICIES = ("default", "sacro", "strict", "every.toml")
+WHOLE = ("tree memorized", "tree of 50", "rule list", "additive in json", "scorecard", "regression tree")
+"""Subjects that are judged by every input and policy; other formats of the same models, by the file and the data."""
+KINDS: dict[str, tuple[AdvisedSubject, ...]] = {
+    kind: tuple(one for one in SUBJECTS if one.name.startswith(kind))
+    for kind in ("tree", "rule list", "additive", "scorecard", "regression tree", "private", "release", "summary")
+}
+KINDS["tree"] = tuple(one for one in KINDS["tree"] if one.kind == "model")
+KINDS["several models"] = tuple(one for one in SUBJECTS if one.kind == "together")
+KINDS["files of other programs"] = FOREIGN
+
+
+def inputs_of(subject: AdvisedSubject) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield what an audit of a subject can be given."""
+    for name, options in INPUTS.items():
+        whole = subject.name in WHOLE or subject.kind != "model" or subject.name.startswith("private")
+        if not whole and name not in ("file", "data"):
+            continue
+        given = {option: subject.target if option == "--target" else value for option, value in options.items()}
+        if (not subject.records or subject.kind == "summary") and given:
+            continue
+        if subject.kind == "release" and "--domain" in given:
+            continue
+        if subject.kind == "together":
+            # Several models are judged in a domain, by records alone.
+            if "--person" in given or "--holdout" in given or "--domain" not in given:
+                continue
+            given.pop("--target", None)
+            given["--together"] = ""
+        yield name, given
+
+
+def store(subject: AdvisedSubject, folder: Path) -> Path:
+    """Write a subject with all that is beside it."""
+    folder.mkdir(parents=True)
+    subject.write(folder, {})
+    beside(folder, subject)
+    (folder / "every.toml").write_text(EVERY)
+    return folder
+
+
+def led(subjects: tuple[AdvisedSubject, ...], folder: Path, run: Run, policies: tuple[str, ...]) -> list[Way]:
+    """Return every way that the advice on some subjects leads."""
+    found, walked = list[Way](), set[str]()
+    for i, subject in enumerate(subjects):
+        stored = store(subject, folder / str(i) / "stored")
+        for given, options in inputs_of(subject):
+            for policy in policies:
+                found += ways(subject, given, options, policy, stored, run, walked)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_advice_on_every_kind_leads_to_a_better_status(
+    kind: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "box", raising=False)
+    found = led(KINDS[kind], tmp_path, run, POLICIES)
+    assert found
+    assert [way for way in found if way.problem] == []
+
+
+def test_the_advice_on_a_scorecard_of_other_formats_leads_to_a_better_status(tmp_path: Path, run: Run) -> None:
+    found = led(KINDS["scorecard"], tmp_path, run, ("default",))
+    assert found
+    assert [way for way in found if way.problem] == []
+
+
+def test_advice_that_leads_nowhere_is_seen(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The walk is proved by planted faults: a command that fails, an option that was given, advice without an act."""
+    subject = next(one for one in SUBJECTS if one.name == "tree of 50")
+    stored = store(subject, tmp_path / "stored")
+    planted: Mapping[str, str] = {
+        "a command that fails": "`glassine scrub no-such-file.json --domain public.json -o copy.json`",
+        "an option that was given": "`--domain public.json`",
+        "an option that is none": "`--domian public.json`",
+        "no step at all": "`thoughts`",
+    }
+    for said in planted.values():
+        monkeypatch.setattr(naming, "step_of", lambda remedy, files=None, said=said: said if remedy.action else "")
+        found = list(ways(subject, "domain", {"--domain": "public.json"}, "strict", stored, run, set()))
+        assert any(way.problem for way in found), said
+    monkeypatch.setattr(naming, "step_of", steps.step_of)
+    found = list(ways(subject, "domain", {"--domain": "public.json"}, "strict", stored, run, set()))
+    assert found
+    assert not any(way.problem for way in found)
+
+
+@pytest.mark.slow
+def test_advice_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
+    """What the terminal prints, on one line and quoted, in a process of its own."""
+    subject = next(one for one in SUBJECTS if one.name == "tree of 8")
+    folder = store(subject, tmp_path / "a folder with blanks")
+
+    def shell(command: str) -> subprocess.CompletedProcess[str]:
+        line = re.sub(r"^glassine\b", f"'{Path(sys.executable).with_name('glassine')}'", command)
+        return subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, text=True, check=False)
+
+    done = shell("glassine audit m.json --data people.csv --target ill --person who")
+    assert done.returncode == 1, done.stderr
+    draft, scrub, *_ = re.findall("`(glassine [^`\n]*)`", done.stdout)
+    drafted = shell(draft)
+    assert drafted.returncode == 0, drafted.stderr
+    (folder / "domain.json").unlink()
+    PUBLIC.to_json(folder / "domain.json")
+    assert shell(scrub).returncode in (0, 1, 3)
+    assert (folder / "scrubbed.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["tree", "rule list", "additive", "regression tree"])
+def test_calls_that_python_users_are_told_are_calls(kind: str, tmp_path: Path) -> None:
+    """Steps of advice in Python name what the package has, with parameters that it takes."""
+    places = (glassine, learners, surrogates)
+    n_calls = 0
+    subject = KINDS[kind][0]
+    store(subject, tmp_path / "stored")
+    model = load_model(tmp_path / "stored" / subject.models[0], PUBLIC)
+    for policy in ("default", "sacro", "strict"):
+        for remedy in audit(model, domain=PUBLIC, policy=glassine.Policy.named(policy)).advice:
+            for piece in QUOTED.findall(remedy.python):
+                if piece.endswith("="):
+                    names = {*inspect.signature(audit).parameters, *inspect.signature(AuditSettings).parameters}
+                    names |= {*inspect.signature(Statements).parameters}
+                    assert piece[:-1] in names, piece
+                    n_calls += 1
+                    continue
+                tree = ast.parse(re.sub(r"=(?=[,)])", "=None", piece), mode="eval").body
+                call = tree if isinstance(tree, ast.Call) else None
+                name = ast.unparse(call.func if call is not None else tree).rpartition(".")[2]
+                made = next((getattr(place, name) for place in places if hasattr(place, name)), None)
+                if name == "Policy":
+                    made = glassine.Policy
+                assert made is not None, piece
+                if call is not None:
+                    takes = set(inspect.signature(made).parameters)
+                    assert {word.arg for word in call.keywords} <= takes | {"model"}, piece
+                n_calls += 1
+            assert alternatives(remedy.text) or ": the step above" in remedy.text
+    assert n_calls
