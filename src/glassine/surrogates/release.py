@@ -16,6 +16,7 @@ from glassine.domain.attributes import Scalar, is_scalar, is_whole
 from glassine.domain.domain import DOMAIN, refuse_prefixes
 from glassine.domain.literals import attributes_of
 from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, check_whole, parameter
+from glassine.exports import Displayed
 from glassine.files import read_json, write_json
 from glassine.formats.json import TREE
 from glassine.models import DecisionTree
@@ -109,7 +110,7 @@ MAX_CLOSEST = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class SurrogateRelease:
+class SurrogateRelease(Displayed):
     """A published set of representatives and small trees.
 
     **Guarantee**: none on its own. ``certificate`` says what is claimed, if anything is.

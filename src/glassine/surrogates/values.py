@@ -16,6 +16,7 @@ from glassine.codec import Field, listed, record
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
+from glassine.exports import Displayed
 from glassine.formats.json import TREE
 from glassine.models.quality import Quality
 from glassine.models.tree import DecisionTree
@@ -209,7 +210,7 @@ class Contrast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Displayed):
     """The answer to one query: a representative, its tree, and the way through it.
 
     Attributes
