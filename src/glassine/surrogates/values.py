@@ -289,7 +289,8 @@ class Explanation(Displayed):
         else:
             others = f"{several} decides so" if self.n_closest > 1 else f"{several} does not"
             text = f"decision {self.decision}, but {others}. The closest decides {self.tree_decision}: {way}"
-        for contrast in self.contrasts[:1]:
+        # What the black box refutes holds of the small tree alone: it is no advice.
+        for contrast in [one for one in self.contrasts if one.confirmed is not False][:1]:
             other = str(contrast.decision) if self.tolerance is None else f"Mean {formatted(contrast.decision)}"
             text += f". {other} if " + " and ".join(change.condition for change in contrast.changes)
         return text + REACHED.get(self.goal, "")
