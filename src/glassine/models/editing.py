@@ -383,9 +383,7 @@ def _row(action: str, scores: list[float], weights: list[float], parameters: Map
     if action == "flatten":
         return [weighted_mean(scores, weights)] * len(scores)
     if action == "monotone":
-        if parameters["direction"] == "increasing":
-            return isotonic(scores, weights)
-        return [-score for score in isotonic([-score for score in scores], weights)]
+        return isotonic(scores, weights, increasing=parameters["direction"] == "increasing")
     for _ in range(parameters["passes"]):
         scores = smoothed(scores, weights, parameters["strength"])
     return scores

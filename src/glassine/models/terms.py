@@ -56,8 +56,8 @@ def smoothed(scores: Sequence[float], weights: Sequence[float], strength: float)
     return out
 
 
-def isotonic(scores: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Return the nondecreasing scores that are nearest in weighted squares (pool adjacent violators).
+def isotonic(scores: Sequence[float], weights: Sequence[float], *, increasing: bool = True) -> list[float]:
+    """Return the scores in order that are nearest in weighted squares (pool adjacent violators).
 
     Shapes: ``scores``, ``weights`` (n,).
 
@@ -70,6 +70,8 @@ def isotonic(scores: Sequence[float], weights: Sequence[float]) -> list[float]:
     >>> isotonic([1.0, 4.0, 2.0, 6.0], [1, 1, 3, 1])
     [1.0, 2.5, 2.5, 6.0]
     """
+    if not increasing:
+        return [-score for score in isotonic([-score for score in scores], weights)]
     blocks: list[tuple[float, float, int]] = []
     for score, weight in zip(scores, floored(weights), strict=True):
         mean, mass, size = score, weight, 1

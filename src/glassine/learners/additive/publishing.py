@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
 
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.grids import Axis, counted_once
 from glassine.learners.additive.targets import Target
 from glassine.models import AdditiveModel, Guarantee, Term
+from glassine.models.terms import isotonic
 from glassine.records.arrays import Array
 
 # Public rules for the choices of a penalised fit: rounds, rate, clip, penalty, shares of the budget, and pairs.
@@ -197,9 +197,8 @@ def in_order(scores: Array, counts: Array, axis: Axis, increasing: bool) -> Arra
     """Return the nearest scores in order, weighted by the noisy counts; the bin for missing values is left alone."""
     ordered = axis.n_ordered
     out = scores.copy()
-    out[:ordered] = isotonic_regression(
-        scores[:ordered], sample_weight=np.maximum(counts[:ordered], 1.0), increasing=increasing
-    )
+    mass = np.maximum(counts[:ordered], 1.0)
+    out[:ordered] = isotonic(scores[:ordered].tolist(), mass.tolist(), increasing=increasing)
     return out
 
 
