@@ -133,10 +133,10 @@ def label_only_attack(
         sides, pool = [answers(model, side) for side in known], known[0].join(known[1])
         # A fitted model may have the columns in another order, or fewer of them.
         own = groups if pool.names is None else groups[[(inside.names or ()).index(name) for name in pool.names]]
-        correct = _judge(model, pool, np.concatenate([side.truth for side in sides]))
-        held = np.zeros(len(pool.target))
+        correct, own = _judge(model, pool, np.concatenate([side.truth for side in sides]), own)
+        held, streams = np.zeros(len(pool.target)), setting.rng.spawn(int(groups.max()) + 1)
         for _ in range(how.n_copies):
-            held += correct(_origins(len(held), own, how.share, setting.rng))
+            held += correct(_origins(len(held), own, how.share, streams))
         m = len(sides[0].truth)
         scores = [_scores(side, part, how.n_copies) for side, part in zip(sides, (held[:m], held[m:]), strict=True)]
         return judge_scores(
@@ -171,28 +171,36 @@ def _groups(records: LabelledRecords, how: Perturbation) -> Indices:
     return np.unique(groups, return_inverse=True)[1]
 
 
-def _origins(n: int, groups: Indices, share: float, rng: np.random.Generator) -> Indices:
+def _origins(n: int, groups: Indices, share: float, streams: Sequence[np.random.Generator]) -> Indices:
     """Return the record that each column of one changed copy of each record comes from, shape (n, d)."""
-    # Each group of columns is a record's own, or that of a record drawn at random.
-    shape = n, int(groups.max()) + 1
-    return np.where(rng.random(shape) < share, rng.integers(n, size=shape), np.arange(n)[:, None])[:, groups]
+    # Each group of columns is a record's own, or that of a record drawn at random. It has a stream of its own, so that
+    # columns change alike whether others do or not.
+    kinds, places = np.unique(groups, return_inverse=True)
+    own = np.arange(n)
+    drawn = [np.where(streams[kind].random(n) < share, streams[kind].integers(n, size=n), own) for kind in kinds]
+    return np.stack(drawn, axis=1)[:, places]
 
 
-def _judge(model: object, pool: LabelledRecords, truth: Indices) -> Callable[[Indices], Bools]:
-    """Return what says of changed copies of the records, by their origins, which have the class of their record."""
-    # Of a published model the columns that it tests are enough, and its probabilities are not asked for.
+def _judge(
+    model: object, pool: LabelledRecords, truth: Indices, groups: Indices
+) -> tuple[Callable[[Indices], Bools], Indices]:
+    """Return what says of changed copies, by their origins, which have the class of their record; and what changes.
+
+    The second, shape (d,), has the group of each column that is changed: of a published model the columns that it
+    tests, and its probabilities are not asked for.
+    """
     plain = published(model)
     if plain is None:
-        return lambda origins: answers(model, _changed(pool, origins)).correct
+        return (lambda origins: answers(model, _changed(pool, origins)).correct), groups
     labels, given = cell_labels(plain), pool.columns(plain.attributes)
     tested = attributes_of(plain.literals) or tuple(given)[:1]
-    places = {name: list(given).index(name) for name in tested}
+    places = [list(given).index(name) for name in tested]
 
     def correct(origins: Indices) -> Bools:
-        changed = {name: given[name][origins[:, place]] for name, place in places.items()}
+        changed = {name: given[name][origins[:, i]] for i, name in enumerate(tested)}
         return np.asarray(labels[plain.apply(changed)] == truth)
 
-    return correct
+    return correct, groups[places]
 
 
 def _changed(pool: LabelledRecords, origins: Indices) -> LabelledRecords:
