@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import narwhals as nw
 import numpy as np
 
-from glassine.attacks.membership.gap import gap_figure, known_sides, read_sides, setting_of
+from glassine.attacks.membership.gap import answered, gap_figure, known_sides, read_sides, setting_of, some_of
 from glassine.attacks.membership.outputs import Answers, LabelledRecords, answers, attempt, published
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_scores
@@ -77,7 +77,8 @@ def label_only_attack(
     A model that has fitted a record itself gives its class in a small neighborhood; one that has learned the population
     gives it in a large one. The attacker changes each record at random, asks for classes alone, and scores the record
     by the share of its copies with the right class. A record that is itself classified wrongly scores 0. The threshold
-    on the score is cross-fitted.
+    on the score is cross-fitted. Of more than 20,000 records or people of a side, that many are drawn, and a note says
+    so.
 
     An attribute changes to the value of another record of those under attack, so that every value is one that occurs.
     This is the attack by random noise of the paper, whose bits flip with a probability. Its search
@@ -129,8 +130,9 @@ def label_only_attack(
     groups = _groups(inside, how)
 
     def work() -> MembershipResult:
-        known = known_sides(model, inside, outside)
-        sides, pool = [answers(model, side) for side in known], known[0].join(known[1])
+        some = [some_of(side, setting.rng) for side in (inside, outside)]
+        sides, known = answered(model, some[0], some[1]), known_sides(model, some[0], some[1])
+        pool = known[0].join(known[1])
         # A fitted model may have the columns in another order, or fewer of them.
         own = groups if pool.names is None else groups[[(inside.names or ()).index(name) for name in pool.names]]
         correct, own = _judge(model, pool, np.concatenate([side.truth for side in sides]), own)
@@ -145,9 +147,18 @@ def label_only_attack(
             sides[1].mean(scores[1]),
             setting,
             gap=gap_figure(sides[0], sides[1], setting.confidence),
+            notes=drawn_from(some, (inside, outside)),
         )
 
     return attempt(work)
+
+
+def drawn_from(some: Sequence[LabelledRecords], sides: Sequence[LabelledRecords]) -> tuple[str, ...]:
+    """Return the note that not all records or people of a side were attacked; none if all were."""
+    if all(part.number == side.number for part, side in zip(some, sides, strict=True)):
+        return ()
+    numbers = [f"{part.number:,} of {side.number:,}" for part, side in zip(some, sides, strict=True)]
+    return (f"The attack was made on {numbers[0]} members and {numbers[1]} non-members, drawn at random.",)
 
 
 def _scores(side: Answers, held: Array, n_copies: int) -> Array:
