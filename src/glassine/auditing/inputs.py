@@ -343,7 +343,7 @@ def _with_named(shown: Attribute, column: AnyArray, values: Sequence[Scalar]) ->
     if isinstance(wider, Integer):
         # Doubles round large whole numbers.
         whole = [int(value) for value in numbers]
-        ends = (shown.lo, shown.hi) if isinstance(shown, Integer) else ()
+        ends = shown.ends if isinstance(shown, Integer) else ()
         return replace(wider, lo=min(wider.lo, *ends, *whole), hi=max(wider.hi, *ends, *whole))
     # Of a continuum no single value has a measure.
     return None if isinstance(wider, Real) and wider.resolution is None else wider

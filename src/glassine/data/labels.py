@@ -10,8 +10,9 @@ import narwhals as nw
 import numpy as np
 
 from glassine.domain import Binary, Category, Domain, Integer
-from glassine.domain.attributes import Scalar, is_scalar, prefixes
+from glassine.domain.attributes import Scalar, is_scalar
 from glassine.domain.literals import is_missing
+from glassine.domain.prefixes import prefixes
 from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
@@ -121,7 +122,7 @@ def declared_classes(
         if isinstance(attribute, Binary):
             return (0, 1)
         if isinstance(attribute, Integer) and attribute.hi - attribute.lo < 100:
-            return tuple(range(attribute.lo, attribute.hi + 1))
+            return tuple(sorted({*range(attribute.lo, attribute.hi + 1), *map(int, attribute.codes)}))
         raise InvalidDataError(
             f"the target {target!r} is a number in the domain.",
             remedy="Declare it as a Category, or train a model of numbers.",

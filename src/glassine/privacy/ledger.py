@@ -14,13 +14,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from glassine.errors import BudgetExceededError, GlassineError, InvalidBudgetError, LedgerError, parameter
+from glassine.privacy.chained_file import ChainedFile
 from glassine.privacy.exact import Number, decimal, decimal_above, decimal_below
-from glassine.privacy.ledger_file import NO_LEDGER, LedgerFile
 from glassine.privacy.ledger_log import (
     BUDGET,
     CHARGE,
     FINEST,
     LARGEST,
+    NO_LEDGER,
     Account,
     Entry,
     LedgerRow,
@@ -363,8 +364,8 @@ class Ledger:
         return Verification(ledger=log.identity, entries=entries, payments=tuple(payments))
 
     @property
-    def _file(self) -> LedgerFile:
-        return LedgerFile(self.path, self.timeout)
+    def _file(self) -> ChainedFile[Log]:
+        return ChainedFile(self.path, self.timeout, Log)
 
     def _account(self, log: Log, dataset: str) -> Account:
         account = log.accounts.get(dataset)
