@@ -182,10 +182,10 @@ def class_places(values: AnyArray, classes: Sequence[object]) -> Indices:
     """Return the index of each value's class, by :func:`class_key`, shape (n,); -1 where it is none of them."""
     place = {class_key(name): i for i, name in enumerate(classes)}
     listed = values.tolist()
-    if set(map(type, listed)) != {str}:
+    if not set(map(type, listed)) <= {str, int, float, bool}:
         return np.array([place.get(class_key(value), -1) for value in listed], dtype=np.intp)
-    # Each text is looked up once: records have few classes.
-    codes = {text: place.get(class_key(text), -1) for text in set(listed)}
+    # Each value is looked up once, as records have few classes. Of these types, equal values have equal keys.
+    codes = {value: place.get(class_key(value), -1) for value in set(listed)}
     return np.fromiter(map(codes.__getitem__, listed), np.intp, len(listed))
 
 
