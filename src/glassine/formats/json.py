@@ -120,7 +120,7 @@ NODE: Codec[Node] = record(
 )
 ROWS: Codec[tuple[Node, ...]] = listed(NODE)
 MOST_ROWS = 10_000
-"""Nodes up to which each is an object of its own; more are columns, which take a sixth of the bytes and the memory."""
+"""Nodes up to which each is an object; more are columns, which take a sixth of the bytes and the memory."""
 
 
 class _Columns:
