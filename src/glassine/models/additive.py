@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
 
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import InvalidModelError, first_of, parameter
@@ -93,9 +95,7 @@ class AdditiveModel(Displayed, ScoringModel):
         self._check_terms()
         _check_edits(self)
         if self.scorecard is not None:
-            if self.link != "logit":
-                raise InvalidModelError(f"a scorecard is of two classes, link 'logit', got {self.link!r}.")
-            check_card(self.scorecard, released_terms(self), self.terms, self.intercept[0])
+            check_card(self.scorecard, released_terms(self), self.terms, self.intercept[0], self.link)
 
     def _check_outputs(self) -> None:
         if self.link not in LINKS:
@@ -188,7 +188,7 @@ class AdditiveModel(Displayed, ScoringModel):
         Raises
         ------
         InvalidModelError
-            If the model is not of two classes, or a term is of two attributes.
+            If the model is of more than two classes, or a term is of two attributes.
         InvalidParameterError
             If a number is out of its range.
 
@@ -202,12 +202,18 @@ class AdditiveModel(Displayed, ScoringModel):
         >>> model.to_scorecard(max_points=1)
         <scorecard of 1 item on 1 attribute>
         """
-        if self.link != "logit":
+        if self.link not in ("logit", "identity"):
             raise InvalidModelError(
-                "a scorecard is of two classes.", remedy="Train one on two classes, or keep the additive model."
+                "a scorecard is of two classes or of a number.", remedy="Train one on such, or keep the additive model."
             )
-        terms, intercept, card = rounded(self.terms, self.intercept[0], max_items=max_items, max_points=max_points)
+        size = {"max_items": max_items, "max_points": max_points}
+        terms, intercept, card = rounded(self.terms, self.intercept[0], classes=self.link == "logit", **size)
         return replace(self, terms=terms, intercept=(intercept,), edits=(), scorecard=card)
+
+    def to_frame(self, *, audience: str = "checker", suppress_below: int = 10, backend: object = "polars") -> Any:
+        """Return the model as a data frame, one row for each bin; see :func:`glassine.models.table.to_frame`."""
+        table: Any = import_module("glassine.models.table")  # It knows every kind of model
+        return table.to_frame(self, audience=audience, suppress_below=suppress_below, backend=backend)
 
     def __str__(self) -> str:
         if self.scorecard is not None:
