@@ -316,8 +316,8 @@ def _charts(comparison: Comparison, chosen: Row | None) -> Iterator[Section]:
                 if (mean := row.measured(measure)) is not None and (leaked := getattr(row, leak)) is not None
             ]
             ident = f"{leak}-{measure}"
-            one = partial(draw_frontier, marks, title=TITLES[measure], leak=axis, nothing=nothing, ident=ident)
-            charts.append(partial(one, unknown=_undrawn(chosen, numbers, leak, measure)))
+            drawing = partial(draw_frontier, marks, title=TITLES[measure], leak=axis, nothing=nothing, ident=ident)
+            charts.append(partial(drawing, unknown=_undrawn(chosen, numbers, leak, measure)))
         for one in _drawn(name, title, caption, charts, legend):
             yield replace(one, blocks=(*one.blocks, _points(rows, numbers, leak, chosen, drawn)))
 
