@@ -160,4 +160,4 @@ def test_a_terminal_gets_the_verdict_in_brief_and_a_pipe_gets_all(tmp_path: Path
     lines = [line for line in told.splitlines() if line.strip()]
     assert len(lines) <= 12 < len(piped.stdout.splitlines())
     assert "The policy" in told
-    assert lines[-1] == "All of it: the same command with `| less`, or with `-o report.html`."
+    assert lines[-1] == "The whole report: the same command with `| less`, or with `-o report.html`."

@@ -133,7 +133,7 @@ def text_of(findings: Findings, output: Path | None = None) -> str:
     return text if output is None else f"{text.rstrip()}\n\nReport: {output}\n"
 
 
-WHOLE = "All of it: the same command with `| less`, or with `-o report.html`."
+WHOLE = "The whole report: the same command with `| less`, or with `-o report.html`."
 """Where the rest of a report is that a terminal shows in brief."""
 
 
@@ -143,7 +143,7 @@ def shown_of(findings: Findings, output: Path | None = None) -> str:
         return text_of(findings, output)
     from glassine.report.rendering import render_brief
 
-    return render_brief(findings, WHOLE if output is None else f"All of it: {output}")
+    return render_brief(findings, WHOLE if output is None else f"The whole report: {output}")
 
 
 def print_value(value: Any, as_json: bool) -> None:
