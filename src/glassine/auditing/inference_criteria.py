@@ -23,13 +23,13 @@ from glassine.auditing.criterion import (
     for_kinds,
     joined,
     passed,
-    remedy,
     share_limit,
     unknown,
     whole_limit,
 )
 from glassine.auditing.facts import Case, NamedPeople, Thresholds
 from glassine.auditing.membership_criteria import PRIVATE_RELEASE
+from glassine.auditing.remedy import remedy
 from glassine.errors import first_of
 
 if TYPE_CHECKING:

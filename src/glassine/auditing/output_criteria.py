@@ -18,11 +18,11 @@ from glassine.auditing.criterion import (
     failed,
     for_kinds,
     passed,
-    remedy,
     unknown,
     whole_limit,
 )
 from glassine.auditing.facts import Case, FittedValues, Kind, OutcomeCells
+from glassine.auditing.remedy import remedy
 from glassine.errors import first_of
 from glassine.formats.canonical import FileForm, LongText
 

@@ -16,20 +16,19 @@ from glassine.auditing.criterion import (
     PartFacts,
     PartFlag,
     Remedies,
-    Retraining,
     covered,
     covered_of,
     criterion,
     failed,
     joined,
     passed,
-    remedy,
     share_limit,
     unknown,
     whole_limit,
 )
 from glassine.auditing.facts import Case, OutcomeCells, Sizes
 from glassine.auditing.membership_criteria import rounded_share
+from glassine.auditing.remedy import Retraining, remedy
 from glassine.auditing.suppression import Suppression
 
 SMALL = 10
@@ -42,6 +41,8 @@ MERGE_SMALL: Remedies = {
     "tree": remedy(
         f"Merge leaves with fewer than {SMALL} {{units}}: {{step}}. Or {{retrain}} with `min_samples_leaf={SMALL}`.",
         "scrub",
+        plain=f"Merge leaves with fewer than {SMALL} {{units}}. Or {{retrain}} with at least {SMALL} {{units}} in "
+        "each leaf.",
         retraining=Retraining(f"`min_samples_leaf={SMALL}`", {"min_samples_leaf": SMALL}),
         smallest_leaf=SMALL,
     ),
@@ -162,12 +163,15 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
             f"Merge leaves with fewer than {limit} {{units}}: {{step}}. Or {{retrain}} with "
             f"`min_samples_leaf={limit}`.",
             "scrub",
+            plain=f"Merge leaves with fewer than {limit} {{units}}. Or {{retrain}} with at least {limit} {{units}} in "
+            "each leaf.",
             retraining=Retraining(f"`min_samples_leaf={limit}`", {"min_samples_leaf": limit}),
             smallest_leaf=limit,
         ),
         "rule list": lambda limit: remedy(
             f"{{Retrain}} with a larger minimum support, such as `min_samples_leaf={limit}` of an optimal list, or "
             "without the rules that capture few records.",
+            plain="{Retrain} with a larger minimum support, or without the rules that capture few {units}.",
             retraining=Retraining(f"`min_samples_leaf={limit}` of an optimal list", {"min_samples_leaf": limit}),
         ),
         "additive model": lambda limit: remedy(
@@ -177,7 +181,8 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
         ),
         "regression": lambda limit: remedy(
             f"{{Retrain}} with categories of fewer than {limit} {{units}} joined to others, such as by "
-            f"`min_frequency={limit}` of a `OneHotEncoder`."
+            f"`min_frequency={limit}` of a `OneHotEncoder`.",
+            plain=f"{{Retrain}} with categories of fewer than {limit} {{units}} joined to others.",
         ),
     },
     # A limit below what may be shown would reveal more of a hidden size than that it is hidden.

@@ -40,7 +40,6 @@ from glassine.cli.options import (
 )
 from glassine.cli.process import uninterrupted
 from glassine.cli.progress import Display
-from glassine.cli.quality import Measured, quality
 from glassine.cli.reading import input_files, opened, read_domain, read_policy, with_inputs
 from glassine.cli.searching import check_search, depth_of
 from glassine.cli.training import (
@@ -63,6 +62,7 @@ from glassine.errors import (
 )
 from glassine.files import FileContent, read_once, write_text
 from glassine.records.purpose import Purpose
+from glassine.scrubbing.cost import Measured, quality
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from glassine.cli.fitting import ADDED, ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, Order, Outcome
 from glassine.cli.ledger import sentence
-from glassine.cli.quality import sentences
 from glassine.errors import first_of
+from glassine.scrubbing.cost import sentences
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings

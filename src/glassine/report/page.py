@@ -13,6 +13,9 @@ from glassine.report import wording
 from glassine.report.section import Page
 from glassine.report.terms import TERMS
 
+CODE = re.compile(r"`([^`]+)`")
+"""Code in a text."""
+
 
 @functools.cache
 def environment() -> Environment:
@@ -26,6 +29,7 @@ def environment() -> Environment:
     )
     environment.globals["meanings"] = TERMS
     environment.filters["code"] = _code
+    environment.filters["code_pieces"] = CODE.findall
     environment.filters["percent"] = wording.percent
     environment.filters["plural"] = wording.plural
     return environment
@@ -48,7 +52,7 @@ def as_html(page: Page) -> str:
 
 def _code(text: str) -> Markup:
     """Return text with everything between backticks set as code."""
-    pieces = re.split(r"`([^`]+)`", text)
+    pieces = CODE.split(text)
     return Markup("").join(
         Markup("<code>{0}</code>").format(piece) if i % 2 else Markup.escape(piece) for i, piece in enumerate(pieces)
     )

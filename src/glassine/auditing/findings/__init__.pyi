@@ -2,7 +2,6 @@
 
 from glassine.attacks.bins import BinsFinding as BinsFinding
 from glassine.auditing.criterion import Check as Check
-from glassine.auditing.criterion import Remedy as Remedy
 from glassine.auditing.findings.additive import AdditiveFinding as AdditiveFinding
 from glassine.auditing.findings.additive import AxisFinding as AxisFinding
 from glassine.auditing.findings.additive import ShapeFinding as ShapeFinding

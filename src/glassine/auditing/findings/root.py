@@ -23,11 +23,12 @@ from glassine.attacks.outcome import (
     for_checker,
     for_public,
 )
-from glassine.auditing.criterion import Check, Remedy
+from glassine.auditing.criterion import Check
 from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.policies import PolicyFinding
 from glassine.auditing.findings.values import DomainSummary, ModelSummary, ReleaseSummary, SeveralSummary, Verdict
 from glassine.auditing.policy import Policy
+from glassine.auditing.remedy import Remedy
 from glassine.errors import InvalidParameterError, parameter
 from glassine.files import read_text, write_json
 from glassine.formats.canonical import FileForm
@@ -127,7 +128,7 @@ def _is_day(text: str) -> bool:
         return False
 
 
-SCHEMA = "glassine.findings/11"
+SCHEMA = "glassine.findings/12"
 
 EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "inconclusive": 3}
 """Exit statuses of the command line; 2 is bad input."""
@@ -353,7 +354,7 @@ class Findings:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain JSON values, schema ``glassine.findings/11``; the audience stands first."""
+        """Return the findings as plain JSON values, schema ``glassine.findings/12``; the audience stands first."""
         names = [entry.name for entry in dataclasses.fields(self) if entry.name not in ("audience", "holder")]
         return {
             "audience": self.audience,
