@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from glassine.desk.app import REPORT_POLICY, Session, Tickets
+from glassine.desk.app import Session, Tickets
+from glassine.desk.screens import REPORT_POLICY
 from glassine.desk.workers import ENVIRONMENT
 from tests.desk.desks import LIND, OKAFOR, RULES, Served, bound, within
 
@@ -160,7 +161,7 @@ def test_a_worker_has_limits_and_an_empty_environment(tmp_path: Path) -> None:
         "from glassine.desk.confined import main; main()"
     )
     done = subprocess.run(
-        [sys.executable, "-P", "-c", code, "3000000000", "7", "audit"],
+        [sys.executable, "-P", "-c", code, "3000000000", "7", "glassine"],
         capture_output=True,
         text=True,
         env=ENVIRONMENT,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import getpass
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-from glassine.cli.options import argument, option
+from glassine.cli.options import argument, flag, option
 from glassine.cli.writing import tell
 from glassine.errors import GlassineError
 
@@ -15,8 +15,7 @@ from glassine.errors import GlassineError
 def desk_command(
     folder: Annotated[Path, argument("FOLDER", "Folder with the files to check.")],
     name: Annotated[str | None, option("TEXT", "Your name, as the record shows it.", shown="the account")] = None,
-    role: Annotated[Literal["checker", "analyst"], option(None, "Your role at the desk.")] = "checker",
-    port: Annotated[int, option("N", "Port on the loopback; 0 takes a free one.")] = 0,
+    analyst: Annotated[bool, flag("Open it as an analyst, who submits and does not vote.")] = False,
     workers: Annotated[int, option("N", "Audits at a time.")] = 2,
     open_browser: Annotated[bool, option(None, "Whether to open the browser.")] = True,
 ) -> None:
@@ -30,13 +29,13 @@ def desk_command(
     from glassine.desk import Desk, Person, create_desk
     from glassine.desk.serving import serve
 
-    if not 0 <= port <= 65_535:
-        raise GlassineError(f"--port must lie in [0, 65535], got {port}.", remedy="Leave it out for a free one.")
     if not workers >= 1:
         raise GlassineError(f"--workers must be at least 1, got {workers}.")
     account = _account()
-    person = Person(account=account, name=(name or account).strip() or account, role=role)
-    serve(create_desk(Desk(folder, person), workers=workers), port, tell, open_browser=open_browser)
+    person = Person(
+        account=account, name=(name or account).strip() or account, role="analyst" if analyst else "checker"
+    )
+    serve(create_desk(Desk(folder, person), workers=workers), tell, open_browser=open_browser)
 
 
 def _account() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,7 +100,7 @@ def _text(value: object) -> str:
     return str(value)[:LONGEST] if isinstance(value, str | int | float) else ""
 
 
-def as_results(files: list[Mapping[str, Any]]) -> dict[str, Any]:
+def as_results(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return a ``results.json`` of approved files alone, which ACRO's own reader opens.
 
     Nothing of a submitted ``results.json`` is copied but the id, the type and the marked cells of approved entries;

@@ -36,14 +36,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""What the shell may load: nothing from elsewhere, no code and no style of its own."""
-REPORT_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
-)
-"""What a report may do that the desk made: fold and unfold, without an origin."""
-IMAGE_POLICY = "default-src 'none'; frame-ancestors 'self'; sandbox"
-
+"""What the shell may load: nothing from elsewhere, and no code or style inside the page."""
 ASSETS = {
     "desk.js": "text/javascript; charset=utf-8",
     "desk.css": "text/css; charset=utf-8",
@@ -60,7 +53,7 @@ class Session:
         self._clock = clock
         self._until = clock() + CODE_SECONDS
         self._used = False
-        self.contested = asyncio.Event()  # Set when the code was used twice: somebody was faster
+        self.contested = asyncio.Event()  # Set when the code was used twice: another person was faster
 
     def start(self, code: str) -> str | None:
         """Return the token for the code, once and in time."""
@@ -183,7 +176,7 @@ class DeskApp:
     # Routes behind the token
 
     async def _pulse(self, request: Any) -> Any:
-        """Say what changes: pages ask every second, and load anew when it did."""
+        """Say what changes: pages ask every second, and load again when it did."""
         return _plain(
             {
                 "head": f"{self.desk.head[:16]}-{len(self.desk.present())}-{self.workbench.version}",
@@ -203,6 +196,8 @@ class DeskApp:
             return _html(self.screens.text(name))
         if first == "files" and more == "together":
             return _html(await self.screens.together(name))
+        if first == "files" and more == "trial":
+            return _html(await self.screens.trial(name))
         if first == "record" and query.get("audience") in ("public", "checkers"):
             return _plain(record_of(self.desk.state, self.desk, query["audience"]))
         screen = self.screens.screen(first, name)

@@ -14,8 +14,9 @@ from typing import Any
 from glassine.desk.desk import Desk, digest_of
 from glassine.desk.folder import HEAD, LARGEST_MODEL, kind_of
 from glassine.desk.state import FileState, Version
+from glassine.desk.stated import STATED
 from glassine.desk.workers import Done, Job, run
-from glassine.errors import DeskError, RefusedActionError
+from glassine.errors import DeskError
 
 VERDICTS = {0: "within policy", 1: "outside policy", 3: "inconclusive"}
 NOT_AUDITED = "not audited"
@@ -32,46 +33,6 @@ SAID = {
     "findings": "Findings that the analyst stated. The desk audits the model itself.",
 }
 ASK_FORMAT = "The model in a format that is no code: skops, ONNX or Glassine's JSON, in place of the pickle."
-
-STATED: dict[str, tuple[str, str, str]] = {
-    "one_record_per_person": ("--one-record-per-person", "flag", "No person has several training records."),
-    "unweighted": ("--unweighted", "flag", "No weights were used in training."),
-    "stated_leaf": ("--stated-leaf", "number", "Fewest training records of any leaf or rule"),
-    "stated_step": ("--stated-step", "number", "Step to whose multiples published counts are rounded"),
-    "n": ("--n", "number", "Training records of a regression"),
-    "settings_tried": ("--settings-tried", "number", "Settings among which one was chosen on the data"),
-    "domain": ("--domain", "file", "File of the folder that holds the public cut points"),
-}
-"""What a publisher can state, by field of the form: its option, its kind and its words."""
-
-
-def stated_of(asked: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    """Return what the answer form states; a file by its name and the hash of its bytes.
-
-    Raises
-    ------
-    RefusedActionError
-        If a number is no whole number of at least 1, or a file is none of the folder.
-    """
-    stated: dict[str, Any] = {}
-    for name, (_, kind, words) in STATED.items():
-        value = asked.get(name)
-        if value in (None, "", False):
-            continue
-        if kind == "flag":
-            stated[name] = True
-        elif kind == "number":
-            text = str(value).strip()
-            if not (text.isascii() and text.isdigit() and int(text[:10]) >= 1 and len(text) <= 9):
-                raise RefusedActionError(f"{words} must be a whole number of at least 1.", field=name)
-            stated[name] = int(text)
-        else:
-            try:
-                digest, _ = desk.folder.digest(str(value))
-            except DeskError:
-                raise RefusedActionError("there is no such file in the folder.", field=name) from None
-            stated[name] = {"name": str(value), "sha256": digest}
-    return stated
 
 
 class Audits:
@@ -198,6 +159,34 @@ class Audits:
         result["findings"] = _json(done.out.encode())
         result["report"] = done.files.get("report.html", b"").decode(errors="replace")
         return result
+
+    async def trial(self, file: FileState) -> list[dict[str, Any]] | None:
+        """Return what each copy would be that a remedy makes; None if the bytes are not held or the worker failed."""
+        held = self.held(file.now)
+        if held is None:
+            return None
+        name, policy = f"model{os.path.splitext(file.name)[1]}", self._desk.settings
+        reads, digests, domain = {name: held}, {name: file.now.sha256}, "-"
+        stated = file.now.answers.get("domain")
+        if stated is not None:
+            domain = f"domain{os.path.splitext(stated['name'])[1]}"
+            reads[domain] = self._desk.folder.path / stated["name"]
+            digests[domain] = stated["sha256"]
+        limits = policy.policy
+        if policy.policy_bytes:
+            limits = "policy.toml"
+            reads[limits], digests[limits] = self._desk.own / policy.policy, policy.policy_digest
+        async with self._places:
+            job = Job(
+                words=(name, domain, limits),
+                reads=reads,
+                digests=digests,
+                writes=("trial.json",),
+                module="glassine.desk.trial",
+            )
+            done = await run(job)
+        found: list[dict[str, Any]] | None = _json(done.files.get("trial.json"))
+        return found
 
     def job(
         self,

@@ -1,4 +1,4 @@
-"""Run the command line with limits of memory and processor time: what a worker of the desk starts."""
+"""Run a module with limits of memory and processor time: what a worker of the desk starts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 
 
 def main() -> None:
-    """Limit this process as its first two arguments say, bytes and seconds, and run Glassine with the rest."""
-    memory, seconds, *words = sys.argv[1:]
+    """Limit this process as its first two arguments say, bytes and seconds, and run a module with the rest."""
+    memory, seconds, module, *words = sys.argv[1:]
     try:
         import resource
     except ImportError:
@@ -20,7 +20,7 @@ def main() -> None:
     sys.argv = ["glassine", *words]
     import runpy
 
-    runpy.run_module("glassine", run_name="__main__", alter_sys=True)
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

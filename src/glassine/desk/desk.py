@@ -16,10 +16,11 @@ from typing import Any
 
 from glassine import __version__
 from glassine.desk.acro import AcroEntry, read_acro
-from glassine.desk.events import DeskLog, Event, Person
-from glassine.desk.folder import OWN, Folder, Found
+from glassine.desk.events import DeskEvent, DeskLog, Person
+from glassine.desk.folder import OWN, Folder, FolderFile
 from glassine.desk.settings import DeskSettings, read_settings
-from glassine.desk.state import DECISIONS, FileState, State, Version, file_id, folded
+from glassine.desk.state import DECISIONS, DeskState, FileState, Version, file_id, folded
+from glassine.desk.stated import stated_of
 from glassine.errors import DeskError, RefusedActionError
 from glassine.privacy.chained_file import ChainedFile
 
@@ -28,7 +29,7 @@ WAIT = 15.0
 """Seconds to wait for another desk that writes."""
 LONGEST_TEXT = 10_000
 """Characters of a reason, a note, a question or an answer."""
-STALE = "Somebody changed this file since the page was shown. Look at it again; what you wrote is kept."
+STALE = "Another person changed this file since the page was shown. Look at it again; what you wrote is kept."
 
 
 def _now() -> datetime:
@@ -45,8 +46,8 @@ class Desk:
 
     Assumptions
     -----------
-    Accounts are those of the operating system. Whoever can write to the folder can rewrite the whole record; only a
-    signed head that is kept elsewhere shows it.
+    Accounts are those of the operating system. A person who can write to the folder can rewrite the whole record; only
+    a head that is kept elsewhere shows it.
 
     Parameters
     ----------
@@ -77,13 +78,13 @@ class Desk:
         if self.settings.checkers and person.role == "checker" and person.account not in self.settings.checkers:
             raise DeskError(
                 f"the account {person.account!r} is not one of the checkers of this desk.",
-                remedy="Open it with --role analyst, or add the account to checkers in .glassine/desk.toml.",
+                remedy="Open it with --analyst, or add the account to checkers in .glassine/desk.toml.",
                 path=self.own,
             )
-        self._known: dict[str, tuple[Found, str]] = {}
+        self._known: dict[str, tuple[FolderFile, str]] = {}
         self._acro: tuple[tuple[object, ...], dict[str, AcroEntry]] = ((), {})
         self._stamp: tuple[int, ...] = ()
-        self._state = State()
+        self._state = DeskState()
         self.head = self._identity = ""
         self.refresh()
         if self._state.settings != self.settings.body():
@@ -92,11 +93,11 @@ class Desk:
     # Reading
 
     @property
-    def state(self) -> State:
+    def state(self) -> DeskState:
         """What the record comes to, as of the last :meth:`refresh`."""
         return self._state
 
-    def refresh(self) -> State:
+    def refresh(self) -> DeskState:
         """Read the record if it changed, checked whole."""
         status = self._file.path.stat()
         stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
@@ -138,7 +139,7 @@ class Desk:
             raise RefusedActionError("there is no such file.", remedy="Look at the list again.")
         return found
 
-    def present(self) -> dict[str, Found]:
+    def present(self) -> dict[str, FolderFile]:
         """Return the files of the folder by id, as the last :meth:`scan` found them."""
         return {file_id(name): found for name, (found, _) in self._known.items()}
 
@@ -155,7 +156,7 @@ class Desk:
         status = self._file.path.stat()
         self._stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
 
-    def record(self, kind: str, body: Mapping[str, Any]) -> Event:
+    def record(self, kind: str, body: Mapping[str, Any]) -> DeskEvent:
         """Append one event that needs no check."""
         with self.writing() as log:
             return self._append(log, kind, body)
@@ -169,7 +170,7 @@ class Desk:
         found = {one.name: one for one in self.folder.files()}
         acro = self._read_acro(found)
         new: list[dict[str, Any]] = []
-        known: dict[str, tuple[Found, str]] = {}
+        known: dict[str, tuple[FolderFile, str]] = {}
         for name, one in found.items():
             old = self._known.get(name)
             if old is not None and old[0] == one:
@@ -238,7 +239,7 @@ class Desk:
         """Raise if the person may not vote on a version."""
         person = self.person
         if person.role != "checker":
-            raise RefusedActionError("only checkers vote.", remedy="Open the desk with --role checker.")
+            raise RefusedActionError("only checkers vote.", remedy="Open the desk without --analyst.")
         sent = any(
             event.body.get("sent") and event.body.get("sha256") == version.sha256
             for event in self._state.events
@@ -266,9 +267,7 @@ class Desk:
 
     def answer(self, identity: str, asked: Mapping[str, Any]) -> None:
         """Record an answer to all open questions of a version, and what it states of the training data."""
-        from glassine.desk.auditing import stated_of
-
-        text, stated = text_of(asked, "text"), stated_of(asked, self)
+        text, stated = text_of(asked, "text"), stated_of(asked, self.folder)
         if not text and not stated:
             raise RefusedActionError("an answer needs a statement or a text.", field="text")
         with self.writing() as log:
@@ -322,11 +321,11 @@ class Desk:
 
     def _take(self, log: DeskLog) -> None:
         if len(log.events) < len(self._state.events) or self.head == "":
-            self._state = State()
+            self._state = DeskState()
         self._state = folded(log.events[len(self._state.events) :], self._state)
         self.head, self._identity = log.head, log.identity
 
-    def _append(self, log: DeskLog, kind: str, body: Mapping[str, Any]) -> Event:
+    def _append(self, log: DeskLog, kind: str, body: Mapping[str, Any]) -> DeskEvent:
         event = log.append(kind, self.person, self.now(), body)
         # Rolled back with the transaction: the state is folded anew from the log.
         return event
@@ -352,7 +351,7 @@ class Desk:
     def _on(file: FileState, version: Version) -> dict[str, Any]:
         return {"file": file.id, "sha256": version.sha256}
 
-    def _received(self, found: Found, digest: str, size: int, entry: AcroEntry | None) -> dict[str, Any]:
+    def _received(self, found: FolderFile, digest: str, size: int, entry: AcroEntry | None) -> dict[str, Any]:
         body: dict[str, Any] = {
             "file": file_id(found.name),
             "name": found.name,
@@ -366,7 +365,7 @@ class Desk:
             body["sent"] = True
         return body
 
-    def _read_acro(self, found: Mapping[str, Found]) -> dict[str, AcroEntry]:
+    def _read_acro(self, found: Mapping[str, FolderFile]) -> dict[str, AcroEntry]:
         one = found.get("results.json")
         if one is None:
             return {}
@@ -386,7 +385,7 @@ class Desk:
             raise DeskError(f"{self.own} is a link.", remedy="Remove it.", path=self.own)
 
     def _share(self, path: Path) -> None:
-        """Let the group that can write to the folder write to the desk's own files, too."""
+        """Let the group that can write to the folder also write to the desk's own files."""
         status = self.folder.path.stat()
         mode = stat.S_IMODE(path.stat().st_mode) & 0o700
         group = status.st_mode & 0o070
@@ -398,11 +397,10 @@ class Desk:
     def _locked(self) -> Iterator[None]:
         path = self.own / LOCK
         mine = f"{socket.gethostname()} {os.getpid()} {self.person.account}"
-        deadline = time.monotonic() + WAIT
-        while True:
+        deadline, handle = time.monotonic() + WAIT, -1
+        while handle < 0:
             try:
                 handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-                break
             except FileExistsError:
                 if self._left_behind(path):
                     with suppress(FileNotFoundError):

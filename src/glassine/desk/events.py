@@ -16,7 +16,7 @@ KINDS = (
     *("settled", "received", "audited", "asked", "answered", "voted", "reopened", "returned", "withdrawn"),
     *("signed", "released", "exported", "seen", "charged"),
 )
-"""Kinds of events, in the order in which they first happen to a file; see ``docs/reference/desk.md``."""
+"""Kinds of events, in the order in which they first happen to a file."""
 
 LONGEST = 2**20
 """Characters of the largest event."""
@@ -89,10 +89,10 @@ class DeskLog(ChainedLog[EventRow]):
     form = FORM
 
     def __init__(self, connection: sqlite3.Connection, path: Path, *, journal: str = "delete") -> None:
-        self.events: list[Event] = []
+        self.events: list[DeskEvent] = []
         super().__init__(connection, path, journal=journal)
 
-    def append(self, kind: str, person: Person, at: str, body: Mapping[str, Any]) -> Event:
+    def append(self, kind: str, person: Person, at: str, body: Mapping[str, Any]) -> DeskEvent:
         """Write an event; the caller has checked that it is allowed."""
         text = json.dumps(body, ensure_ascii=True, allow_nan=False, sort_keys=True, separators=(",", ":"))
         if kind not in KINDS or len(text) > LONGEST:
@@ -101,7 +101,7 @@ class DeskLog(ChainedLog[EventRow]):
             )
         row = self._chained((kind, at, person.account, person.name, person.role, text), EventRow._make)
         self._write(row)
-        self.events.append(Event.of(row))
+        self.events.append(DeskEvent.of(row))
         return self.events[-1]
 
     def _make(self, values: tuple[Any, ...]) -> EventRow:
@@ -109,7 +109,7 @@ class DeskLog(ChainedLog[EventRow]):
 
     def _take(self, row: EventRow) -> None:
         try:
-            event = Event.of(row)
+            event = DeskEvent.of(row)
         except ValueError:
             raise self._damage(f"{self._named(row)} is unreadable") from None
         if row.kind not in KINDS or not isinstance(event.body, dict):
@@ -118,7 +118,7 @@ class DeskLog(ChainedLog[EventRow]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class DeskEvent:
     """One event, read."""
 
     number: int
@@ -129,7 +129,7 @@ class Event:
     hash: str
 
     @classmethod
-    def of(cls, row: EventRow) -> Event:
+    def of(cls, row: EventRow) -> DeskEvent:
         """Return what a row says."""
         role: Role = "analyst" if row.role == "analyst" else "checker"
         person = Person(account=row.account, name=row.name, role=role)

@@ -36,7 +36,7 @@ NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | get
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FolderFile:
     """A regular file of the folder, as the directory has it."""
 
     name: str
@@ -86,7 +86,7 @@ class Folder:
         with suppress(OSError):
             os.close(self._handle)
 
-    def files(self) -> list[Found]:
+    def files(self) -> list[FolderFile]:
         """Return the regular files directly in the folder, sorted by name; links are none."""
         found = []
         for name in os.listdir(self._handle):
@@ -96,7 +96,7 @@ class Folder:
                 status = os.stat(name, dir_fd=self._handle, follow_symlinks=False)
                 if stat.S_ISREG(status.st_mode):
                     found.append(
-                        Found(
+                        FolderFile(
                             name=name,
                             size=status.st_size,
                             changed=status.st_mtime_ns,

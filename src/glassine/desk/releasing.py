@@ -12,17 +12,17 @@ from typing import Any
 from glassine import __version__
 from glassine.desk.acro import as_results
 from glassine.desk.desk import Desk, text_of
-from glassine.desk.events import Event
-from glassine.desk.state import DECISIONS, Signing, State
+from glassine.desk.events import DeskEvent
+from glassine.desk.state import DECISIONS, DeskState, Signing
 from glassine.errors import DeskError, RefusedActionError
 from glassine.files import json_text
 
 FIELDS = ("recipient", "purpose", "conditions", "review_by")
 SCHEMA = "glassine.desk-record/1"
 LIMITS = (
-    "Identity is the account of the operating system and a stated name and role. Whoever can read the record on the "
-    "disk can read hidden votes. The chain shows damage and partial edits; it does not show a rewriting of the whole "
-    "file by somebody who can write it, unless its head was kept elsewhere."
+    "Identity is the account of the operating system and a stated name and role. Anyone who can read the record on "
+    "the disk can read hidden votes. The chain shows damage and partial edits; it does not show a rewriting of the "
+    "whole file by a person who can write it, unless its head was kept elsewhere."
 )
 
 Render = Callable[[Mapping[str, Any]], str]
@@ -40,7 +40,7 @@ def sign(desk: Desk, asked: Mapping[str, Any]) -> int:
     chosen = asked.get("files")
     chosen = [chosen] if isinstance(chosen, str) else list(chosen or ())
     if desk.person.role != "checker":
-        raise RefusedActionError("only checkers sign.", remedy="Open the desk with --role checker.")
+        raise RefusedActionError("only checkers sign.", remedy="Open the desk without --analyst.")
     if not chosen:
         raise RefusedActionError("a sign-off needs at least one file.", field="files")
     for name in ("recipient", "purpose"):
@@ -117,7 +117,7 @@ def release(desk: Desk, number: int, render: Render) -> Path:
     return target
 
 
-def _write(desk: Desk, state: State, signing: Signing, target: Path, render: Render) -> None:
+def _write(desk: Desk, state: DeskState, signing: Signing, target: Path, render: Render) -> None:
     target.mkdir()
     (target / "checksums").mkdir()
     entries = []
@@ -147,7 +147,7 @@ def _write_new(path: Path, text: str) -> None:
         os.fsync(stream.fileno())
 
 
-def record_of(state: State, desk: Desk, audience: str, signing: Signing | None = None) -> dict[str, Any]:
+def record_of(state: DeskState, desk: Desk, audience: str, signing: Signing | None = None) -> dict[str, Any]:
     """Return the record of a desk, or of one release, as plain values.
 
     The public one holds decisions: who decided what on which bytes, when and for which published reason. It holds
@@ -184,7 +184,7 @@ PUBLIC = ("voted", "signed", "released", "returned", "withdrawn")
 
 
 def _shown(
-    event: Event, state: State, desk: Desk, audience: str, about: set[tuple[str, str]] | None
+    event: DeskEvent, state: DeskState, desk: Desk, audience: str, about: set[tuple[str, str]] | None
 ) -> dict[str, Any] | None:
     """Return what a record shows of an event, None for nothing."""
     body = event.body
@@ -192,7 +192,12 @@ def _shown(
         return None
     if audience == "public" and event.kind not in PUBLIC:
         return None
-    base = {"at": event.at, "kind": event.kind, "who": event.person.name, "account": event.person.account}
+    base: dict[str, Any] = {
+        "at": event.at,
+        "kind": event.kind,
+        "who": event.person.name,
+        "account": event.person.account,
+    }
     if audience == "checkers":
         base = {"number": event.number, **base, "role": event.person.role, "hash": event.hash}
     file = state.files.get(body.get("file", ""))
@@ -202,7 +207,7 @@ def _shown(
         version = state.version(body)
         counted = version is not None and len(version.votes_of(body["turn"])) >= desk.settings.needed
         if not counted and event.person != desk.person:
-            # That somebody voted is no secret; how is one, until all votes of the turn are in.
+            # That another person voted is no secret; how is one, until all votes of the turn are in.
             return base | {"decision": "hidden until all votes are in"} if audience == "checkers" else None
         if audience == "public" and not counted:
             return None

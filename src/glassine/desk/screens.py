@@ -15,15 +15,23 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from glassine import __version__
-from glassine.desk.auditing import ASK_FORMAT, STATED, Audits
+from glassine.desk.auditing import ASK_FORMAT, Audits
 from glassine.desk.desk import Desk
 from glassine.desk.folder import IMAGES
 from glassine.desk.releasing import LIMITS, record_of
 from glassine.desk.state import DECISIONS, WORDS, FileState, Version
+from glassine.desk.stated import STATED
 from glassine.errors import RefusedActionError
 
 if TYPE_CHECKING:
     from glassine.desk.workbench import Workbench
+
+REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
+)
+"""What a report may do that the desk made: fold and unfold, without an origin."""
+IMAGE_POLICY = "default-src 'none'; frame-ancestors 'self'; sandbox"
 
 LONGEST_TEXT = 200_000
 """Bytes of a file that are shown as text."""
@@ -129,7 +137,7 @@ class Screens:
         return environment().get_template(f"{name}.html").render(values | make(chosen))
 
     def record_page(self, record: Mapping[str, Any]) -> str:
-        """Return a record as a page of its own, which loads nothing."""
+        """Return a record as a whole page, which loads nothing."""
         return environment().get_template("record_page.html").render(record=record)
 
     def text(self, identity: str) -> str:
@@ -159,6 +167,11 @@ class Screens:
         found = await self._audits.together(file)
         return environment().get_template("together.html").render(found=found, file=file)
 
+    async def trial(self, identity: str) -> str:
+        """Return what the copies would be that the remedies of a file make."""
+        found = await self._audits.trial(self._desk.file(identity))
+        return environment().get_template("trial.html").render(found=found)
+
     def document(self, asked: Mapping[str, Any]) -> tuple[bytes, dict[str, str]]:
         """Return a report, an image or a download, with its headers.
 
@@ -167,8 +180,6 @@ class Screens:
         RefusedActionError
             If there is no such document.
         """
-        from glassine.desk.app import IMAGE_POLICY, REPORT_POLICY
-
         what = asked.get("what")
         if what == "record":
             audience = "checkers" if asked.get("audience") == "checkers" else "public"

@@ -13,21 +13,21 @@ from glassine.server.running import configured, listen
 HOST = "127.0.0.1"
 
 
-def serve(app: DeskApp, port: int, say: Callable[[str], None], *, open_browser: bool) -> None:
+def serve(app: DeskApp, say: Callable[[str], None], *, open_browser: bool) -> None:
     """Serve a desk, open the browser, and return when it is stopped.
 
     Raises
     ------
     GlassineError
-        If the port cannot be used, or a package of the extra ``desk`` is not installed.
+        If the loopback cannot be used, or a package of the extra ``desk`` is not installed.
     """
-    listening = listen(HOST, port)
+    listening = listen(HOST, 0)
     address = f"http://{HOST}:{listening.getsockname()[1]}/#code={app.session.code}"
     say(f"The desk is open at {address}\nThe address works once, for one minute. Press Ctrl-C to close the desk.")
     if open_browser:
         webbrowser.open(address)
     if asyncio.run(run_desk(app, listening)):
-        say("Somebody else used the address of this desk before you: it was closed. Start it again.")
+        say("Another person used the address of this desk before you: it was closed. Start it again.")
 
 
 async def run_desk(app: DeskApp, listening: object) -> bool:

@@ -79,10 +79,11 @@ def read_settings(folder: Path) -> DeskSettings:
         If the file is no TOML, has an unknown key or a value of another type, or names a policy that is not there.
     """
     path = folder / NAME
+    values: dict[str, Any] = {}
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        values = {}
+        pass
     except (OSError, ValueError) as error:
         raise DeskError(f"cannot read {path}: {error}.", remedy="Correct it, or delete it.", path=path) from None
     for name, value in values.items():
@@ -91,7 +92,8 @@ def read_settings(folder: Path) -> DeskSettings:
                 f"{path} has the unknown setting {name!r}.", remedy=f"Known: {', '.join(TYPES)}.", path=path
             )
         kind, words = TYPES[name]
-        if type(value) is not kind or (kind is list and not all(isinstance(one, str) for one in value)):
+        entries = value if isinstance(value, list) else ()
+        if type(value) is not kind or not all(isinstance(one, str) for one in entries):
             raise DeskError(f"{name} in {path} must be {words}.", remedy="Correct it.", path=path)
     if not values.get("needed", 2) >= 1:
         raise DeskError(f"needed in {path} must be {TYPES['needed'][1]}.", remedy="Correct it.", path=path)

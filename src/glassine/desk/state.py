@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from glassine.desk.events import Event, Person
+from glassine.desk.events import DeskEvent, Person
 
 Decision = Literal["approve", "changes", "reject"]
 DECISIONS: dict[str, str] = {"approve": "Approve", "changes": "Ask for changes", "reject": "Reject"}
@@ -42,7 +42,7 @@ class Vote:
 
 
 @dataclass(slots=True, kw_only=True)
-class Question:
+class Asking:
     """A question about one version, and its answer."""
 
     number: int  # Of the event
@@ -76,7 +76,7 @@ class Version:
     acro: dict[str, Any] | None
     turn: int = 1
     audits: list[Audit] = field(default_factory=list)
-    questions: list[Question] = field(default_factory=list)
+    questions: list[Asking] = field(default_factory=list)
     answers: dict[str, Any] = field(default_factory=dict)  # What the publisher stated, by option
     votes: list[Vote] = field(default_factory=list)
     ended: Literal["", "returned", "withdrawn", "signed", "released"] = ""
@@ -86,7 +86,7 @@ class Version:
         """Return the votes of one turn."""
         return [vote for vote in self.votes if vote.turn == turn]
 
-    def open_questions(self) -> list[Question]:
+    def open_questions(self) -> list[Asking]:
         """Return the questions without an answer."""
         return [question for question in self.questions if question.answered_by is None]
 
@@ -138,7 +138,7 @@ class Signing:
 
 
 @dataclass(slots=True)
-class State:
+class DeskState:
     """What the events of a desk come to."""
 
     files: dict[str, FileState] = field(default_factory=dict)
@@ -147,14 +147,14 @@ class State:
     written: dict[int, str] = field(default_factory=dict)  # Folder of a signing's released copies
     seen: dict[str, dict[str, str]] = field(default_factory=dict)  # By domain: columns seen in the data, and when
     charges: dict[str, dict[str, Any]] = field(default_factory=dict)  # By key of one press
-    events: list[Event] = field(default_factory=list)
+    events: list[DeskEvent] = field(default_factory=list)
 
     def version(self, body: dict[str, Any]) -> Version | None:
         """Return the version that an event is about."""
         file = self.files.get(body.get("file", ""))
         return next((one for one in file.versions if one.sha256 == body.get("sha256")), None) if file else None
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: DeskEvent) -> None:
         """Take in the next event."""
         self.events.append(event)
         body, person = event.body, event.person
@@ -175,7 +175,7 @@ class State:
         elif (version := self.version(body)) is not None:
             self._change(version, event)
 
-    def _receive(self, event: Event) -> None:
+    def _receive(self, event: DeskEvent) -> None:
         body = event.body
         new = Version(
             sha256=body["sha256"],
@@ -193,12 +193,12 @@ class State:
             old.acro, old.changed = new.acro, event.number
         file.versions.append(old or new)
 
-    def _end(self, event: Event, how: Literal["signed", "released"]) -> None:
+    def _end(self, event: DeskEvent, how: Literal["signed", "released"]) -> None:
         for one in event.body["files"]:
             if (version := self.version(one)) is not None:
                 version.ended, version.changed = how, event.number
 
-    def _change(self, version: Version, event: Event) -> None:
+    def _change(self, version: Version, event: DeskEvent) -> None:
         """Take in an event on one version."""
         body, person = event.body, event.person
         if event.kind == "voted":
@@ -226,7 +226,7 @@ class State:
         elif event.kind == "asked":
             items = tuple(body["items"])
             version.questions.append(
-                Question(number=event.number, person=person, items=items, text=body["text"], at=event.at)
+                Asking(number=event.number, person=person, items=items, text=body["text"], at=event.at)
             )
         elif event.kind == "answered":
             for question in version.questions:
@@ -239,9 +239,9 @@ class State:
             version.ended = "returned" if event.kind == "returned" else "withdrawn"
 
 
-def folded(events: Iterable[Event], state: State | None = None) -> State:
+def folded(events: Iterable[DeskEvent], state: DeskState | None = None) -> DeskState:
     """Return what events come to, after those of a state."""
-    state = State() if state is None else state
+    state = DeskState() if state is None else state
     for event in events:
         state.apply(event)
     return state

@@ -1,4 +1,4 @@
-"""Workers of the desk: each runs one command of Glassine in a process, a folder and limits of its own."""
+"""Workers of the desk: each runs one command of Glassine in another process and folder, with limits."""
 
 from __future__ import annotations
 
@@ -43,18 +43,19 @@ class Done:
 
 @dataclass(slots=True)
 class Job:
-    """One command: its words, the files it reads by name, and the files it writes."""
+    """One run of a module: its words, the files it reads by name, and the files it writes."""
 
     words: Sequence[str]
     reads: Mapping[str, Path]  # Files to copy into its folder, with the hash that the copy must have
     digests: Mapping[str, str] = field(default_factory=dict)
     writes: Sequence[str] = ()
+    module: str = "glassine"  # What is run; the command line by default
     process: asyncio.subprocess.Process | None = None
-    cancelled: bool = False
+    stopped: str = ""  # Why it was ended; empty if it was not
 
     def cancel(self) -> None:
         """End it, by its process alone."""
-        self.cancelled = True
+        self.stopped = "it was cancelled."
         if self.process is not None and self.process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self.process.send_signal(signal.SIGKILL)
@@ -74,10 +75,10 @@ async def _run(job: Job, folder: Path) -> Done:
         digest = await asyncio.to_thread(_copy, source, folder / name)
         if digest != job.digests.get(name, digest):
             return Done(status=-1, out="", message=f"{name} changed while it was being read.")
-    if job.cancelled:
-        return Done(status=-1, out="", message="cancelled.")
+    if job.stopped:
+        return Done(status=-1, out="", message=job.stopped)
     # -P: the worker's folder, which holds files of others, is no place to import from.
-    command = [sys.executable, "-P", "-m", "glassine.desk.confined", str(MEMORY), str(SECONDS), *job.words]
+    command = [sys.executable, "-P", "-m", "glassine.desk.confined", str(MEMORY), str(SECONDS), job.module, *job.words]
     with (folder / ".out").open("wb") as out, (folder / ".err").open("wb") as said:
         job.process = await asyncio.create_subprocess_exec(
             *command,
@@ -93,6 +94,7 @@ async def _run(job: Job, folder: Path) -> Done:
                 status = await job.process.wait()
         except TimeoutError:
             job.cancel()
+            job.stopped = f"it took more than {WALL:g} seconds."
             await job.process.wait()
             status = -1
         except asyncio.CancelledError:
@@ -102,7 +104,7 @@ async def _run(job: Job, folder: Path) -> Done:
     errors = _read(folder / ".err").decode(errors="replace").strip().splitlines()
     message = errors[-1].removeprefix("glassine: ") if errors else ""
     if status < 0:
-        message = "cancelled." if job.cancelled else f"it took more than {SECONDS} seconds or too much memory."
+        message = job.stopped or f"it took more than {SECONDS} seconds or too much memory."
     written = {name: _read(folder / name) for name in job.writes if (folder / name).is_file()}
     return Done(status=status, out=_read(folder / ".out").decode(errors="replace"), message=message, files=written)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import math
 import time
@@ -157,6 +158,32 @@ class _RefusedBody(Exception):
         self.answer = (status, title, detail)
 
 
+class _CountedBody:
+    """A body that is handed on in parts: no more than it may have, and each part in time."""
+
+    def __init__(self, receive: Receive, most: int, seconds: float, announced: int) -> None:
+        self._receive, self._most, self._seconds = receive, most, seconds
+        self._left = most if announced <= most else -1
+        self.refusal: _RefusedBody | None = None
+
+    async def __call__(self) -> MutableMapping[str, Any]:
+        """Return the next part, or raise."""
+        message: MutableMapping[str, Any] = {}
+        if self._left >= 0:
+            try:
+                async with asyncio.timeout(self._seconds):
+                    message = await self._receive()
+            except TimeoutError:
+                detail = f"Each part of a file arrives within {self._seconds:g} seconds."
+                self.refusal = _RefusedBody(408, "Request timeout", detail)
+                raise self.refusal from None
+            self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            self.refusal = _RefusedBody(413, "Content too large", f"A file has at most {self._most:,} bytes.")
+            raise self.refusal
+        return message
+
+
 class Gate:
     """What stands before the service: rates, names, tokens, sizes and times, and headers of every answer.
 
@@ -211,7 +238,7 @@ class Gate:
             asked = (b"www-authenticate", b"Bearer")
             await _refuse(send, 401, "Unauthorized", "A request needs a token of the service.", asked)
             return
-        sent = False
+        sent = started = False
 
         async def with_headers(message: MutableMapping[str, Any]) -> None:
             nonlocal started
@@ -224,14 +251,19 @@ class Gate:
                 ]
             await send(message)
 
-        started = False
         most = next((size for path, size in self._streamed.items() if str(scope["path"]).startswith(path)), None)
         if most is not None and scope["method"] == "PUT":
-            try:
-                await self._app(scope, self._counted(scope, receive, most), with_headers)
-            except _RefusedBody as refused:
-                if not started:
-                    await _refuse(send, *refused.answer)
+            part = self._counted(scope, receive, most)
+
+            async def unless_refused(message: MutableMapping[str, Any]) -> None:
+                # The application answers an error of its input with one of its own, which is not the client's.
+                if part.refusal is None:
+                    await with_headers(message)
+
+            with contextlib.suppress(_RefusedBody):
+                await self._app(scope, part, unless_refused)
+            if part.refusal is not None and not started:
+                await _refuse(send, *part.refusal.answer)
             return
         body = await self._body(scope, receive, send)
         if body is None:
@@ -246,27 +278,10 @@ class Gate:
 
         await self._app(scope, replay, with_headers)
 
-    def _counted(self, scope: Scope, receive: Receive, most: int) -> Receive:
-        """Return how a streamed body is received: no more than it may have, and each part in time."""
+    def _counted(self, scope: Scope, receive: Receive, most: int) -> _CountedBody:
         length = dict(scope.get("headers", ())).get(b"content-length", b"0")
-        left = most if length.isdigit() and len(length) < 20 and int(length) <= most else -1
-
-        async def part() -> MutableMapping[str, Any]:
-            nonlocal left
-            if left < 0:
-                raise _RefusedBody(413, "Content too large", f"A file has at most {most:,} bytes.")
-            try:
-                async with asyncio.timeout(self._limits.seconds):
-                    message = await receive()
-            except TimeoutError:
-                detail = f"Each part of a file arrives within {self._limits.seconds:g} seconds."
-                raise _RefusedBody(408, "Request timeout", detail) from None
-            left -= len(message.get("body", b""))
-            if left < 0:
-                raise _RefusedBody(413, "Content too large", f"A file has at most {most:,} bytes.")
-            return message
-
-        return part
+        announced = int(length) if length.isdigit() and len(length) < 20 else most + 1
+        return _CountedBody(receive, most, self._limits.seconds, announced)
 
     async def _body(self, scope: Scope, receive: Receive, send: Send) -> bytes | None:
         """Return the body, or None after a refusal or a lost connection."""

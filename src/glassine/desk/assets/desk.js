@@ -104,7 +104,7 @@ async function show(moved) {
   const at = active && screen.contains(active)
     ? active.id ? `#${CSS.escape(active.id)}` : active.name ? `[name="${CSS.escape(active.name)}"]` : active.getAttribute("href") ? `[href="${CSS.escape(active.getAttribute("href"))}"]` : "" : "";
   const opened = [...screen.querySelectorAll("details")].map(one => one.open);
-  const kept = new Map([...screen.querySelectorAll("#content, #together")].map(one => [one.id, [...one.childNodes]]));
+  const kept = new Map([...screen.querySelectorAll("#content, #together, #trial")].map(one => [one.id, [...one.childNodes]]));
   screen.innerHTML = text;
   const same = shown === wanted;
   if (same) {

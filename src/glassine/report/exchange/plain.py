@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
 from glassine.auditing.findings import Findings
-from glassine.report.blocks import Block, Columns, Fold, Points
+from glassine.auditing.trying import remedies_to_try
+from glassine.report import wording
 from glassine.report.rendering import page_of
 from glassine.report.sections.policy import checked
+
+SCHEMA = "glassine.page/1"
 
 
 def as_plain(findings: Findings, name: str) -> dict[str, Any]:
     """Return what a report says first: the verdict, every check with figure and limit, what to do and what to ask.
 
-    Every text is cleaned; texts may hold code between backticks.
+    What to do is in plain words, for people without a shell; ``tries`` has the places of those that make a copy.
     """
     # name: name of the model, the title.
     page = page_of(findings, title=name)
-    steps = [block for block in _flat(page.details) if isinstance(block, Points) and block.style == "advice"]
-    advice = [{"text": str(one), "action": one.action, "parameters": dict(one.parameters)} for one in findings.advice]
+    tried = {id(one) for one in remedies_to_try(findings.advice)}
     return {
-        "schema": "glassine.page/1",
+        "schema": SCHEMA,
         "tone": page.tone,
         "headline": page.headline,
         "sentence": page.sentence,
@@ -31,20 +32,8 @@ def as_plain(findings: Findings, name: str) -> dict[str, Any]:
         "kind": findings.subject.kind,
         "notes": [str(note) for note in page.notes],
         "checks": [asdict(one) for one in checked(findings)],
-        "steps": [text for block in steps if block.title for text in block.items],
-        "advice": advice,
+        "steps": [wording.clean(one.plain) for one in findings.advice],
+        "tries": [place for place, one in enumerate(findings.advice) if id(one) in tried],
         "requests": list(findings.requests),
-        "sections": [section.title for section in page.sections],
         "version": findings.version,
     }
-
-
-def _flat(blocks: Iterable[Block]) -> Iterator[Block]:
-    for block in blocks:
-        if isinstance(block, Columns):
-            for column in block.columns:
-                yield from _flat(column)
-        elif isinstance(block, Fold):
-            yield from _flat(block.blocks)
-        else:
-            yield block
