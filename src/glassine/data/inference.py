@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -162,18 +162,32 @@ def infer_domain(frame: object) -> Domain:
     return Domain({name: _infer_column(name, column) for name, column in columns(frame).items()})
 
 
-def draft(frame: object) -> tuple[Domain, dict[str, str]]:
-    """Return the inferred domain of the columns that can be declared, and why the others cannot."""
+def draft(frame: object, codes: Mapping[str, Mapping[float, str]] | None = None) -> tuple[Domain, dict[str, str]]:
+    """Return the inferred domain of the columns that can be declared, and why the others cannot.
+
+    ``codes`` are special codes of some columns, with labels: bounds are those of the other numbers.
+    """
     attributes: dict[str, Attribute] = {}
     undeclared: dict[str, str] = {}
     for name, column in columns(frame).items():
         try:
-            attributes[name] = _infer_column(name, column)
+            attributes[name] = _infer_column(name, column) if name not in (codes or {}) else _coded(name, column, codes)
         except InvalidDataError as error:
             undeclared[name] = str(error)
     if not attributes:
         raise InvalidDataError("no column can be declared.", remedy="Convert one to numbers, Booleans or texts.")
     return Domain(attributes), undeclared
+
+
+def _coded(name: str, column: AnyArray, codes: Mapping[str, Mapping[float, str]] | None) -> Attribute:
+    """Return the attribute of a column with special codes; what is missing keeps its place."""
+    own = (codes or {})[name]
+    attribute = _infer_column(name, column[~np.isin(column, [*own])])
+    if isinstance(attribute, Binary):
+        attribute = Integer(0, 1, missing=attribute.missing, inferred=True)
+    if isinstance(attribute, Category):
+        raise InvalidDataError(f"column {name!r} has special codes, but is no number.", remedy="Leave them out.")
+    return replace(attribute, codes=own)
 
 
 def remarks(frame: object) -> dict[str, str]:

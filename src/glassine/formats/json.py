@@ -26,6 +26,7 @@ from glassine.codec import (
 )
 from glassine.domain import Between, Domain, OneOf
 from glassine.domain.domain import COMPARED
+from glassine.domain.special_codes import NO_CODES, SPECIAL
 from glassine.errors import InvalidModelError, UnreadableFileError
 from glassine.files import parse_json
 from glassine.formats.conditions import not_fitted
@@ -134,7 +135,13 @@ BINS: Codec[Any] = choice(
     {
         # Which side is closed would be read either way where it goes without saying.
         NumericBins: record(
-            NumericBins, {"cuts": Field(required=True), "closed": Field(required=True), "bounds": Field(omit=None)}
+            NumericBins,
+            {
+                "cuts": Field(required=True),
+                "closed": Field(required=True),
+                "bounds": Field(omit=None),
+                "codes": Field(codec=SPECIAL, omit=NO_CODES),
+            },
         ),
         # Null stands for missing values.
         CategoryBins: record(CategoryBins, {"groups": Field(codec=listed(listed(optional(SCALAR))))}),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
 
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import InvalidModelError, first_of, parameter
@@ -208,6 +210,11 @@ class AdditiveModel(ScoringModel):
             )
         terms, intercept, card = rounded(self.terms, self.intercept[0], max_items=max_items, max_points=max_points)
         return replace(self, terms=terms, intercept=(intercept,), edits=(), scorecard=card)
+
+    def to_frame(self, *, audience: str = "checker", suppress_below: int = 10, backend: object = "polars") -> Any:
+        """Return the model as a data frame, one row for each bin; see :func:`glassine.models.table.to_frame`."""
+        table: Any = import_module("glassine.models.table")  # It knows every kind of model
+        return table.to_frame(self, audience=audience, suppress_below=suppress_below, backend=backend)
 
     def __str__(self) -> str:
         if self.scorecard is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
@@ -88,6 +88,7 @@ class _Shape:
     variances: Array | None
     ordered: int
     near: Array
+    coded: tuple[int, ...] = ()  # Bins of a number that have no place in its order
 
     @classmethod
     def of(cls, term: Term) -> _Shape:
@@ -107,13 +108,15 @@ class _Shape:
             variances=None if unknown else variances,
             ordered=len(scores) - 1 if numeric else 0,
             near=np.clip(scores, shares @ scores - FAR, shares @ scores + FAR),
+            coded=tuple(getattr(term.bins[0], "coded", ())),
         )
 
     @property
     def order(self) -> Ints:
         """The bins in the order in which runs are formed: of a number as they stand, of a category by score."""
         if self.ordered:
-            return np.arange(self.ordered)
+            plain = [at for at in range(self.ordered) if at not in self.coded]
+            return np.array([*plain, *sorted(self.coded, key=lambda at: float(self.scores[at]))], dtype=np.int64)
         return np.argsort(self.scores, kind="stable")
 
     def runs(self, most: int) -> list[Ints]:
@@ -167,13 +170,15 @@ class _Shape:
         lost = float((self.shares * (self.near - start - unit * points) ** 2).sum())
         lines = len({int(value) for value in worth if value})
         if self.ordered:
-            lines = sum(1 for value, _ in groupby(points[order].tolist()) if value)
+            inner = len(order) - len(self.coded)
+            lines = sum(1 for value, _ in groupby(points[order[:inner]].tolist()) if value)
+            lines += len({value for value in points[order[inner:]].tolist() if value})
         return _Rounding(points=points, start=start, loss=lost, items=lines)
 
 
 def _choose(shapes: Sequence[_Shape], max_items: int, max_points: int) -> tuple[list[_Rounding], float]:
     """Return each term in points, at most so many items, and the unit: those of the least loss."""
-    splits = [shape.runs(1 + min(max_items, max_points + 1)) for shape in shapes]
+    splits = [shape.runs(1 + min(max_items, max_points + 1 + len(shape.coded))) for shape in shapes]
     widest = max((float(np.ptp(shape.near[shape.shares > 0])) for shape in shapes), default=0.0)
     best: tuple[float, list[_Rounding], float] | None = None
     for unit in UNITS * (widest / max_points) if widest > 0 else (1.0,):
@@ -292,9 +297,11 @@ def _merged(term: Term, points: Ints, unit: float) -> Term:
     bins = term.bins[0]
     inner = points[:-1]
     if isinstance(bins, NumericBins):
-        group = np.append(0, np.cumsum(inner[1:] != inner[:-1]))
-        kept = tuple(cut for cut, here, there in zip(bins.cuts, inner[:-1], inner[1:], strict=True) if here != there)
-        merged: Bins = replace(bins, cuts=kept)
+        # A special code stays alone, whatever it is worth.
+        alone = np.isin(np.arange(len(inner)), [*bins.coded])
+        apart = (inner[1:] != inner[:-1]) | alone[1:] | alone[:-1]
+        group = np.append(0, np.cumsum(apart))
+        merged: Bins = bins.recut(cut for cut, here in zip(bins.cuts, apart.tolist(), strict=True) if here)
     else:
         worths = sorted(set(inner.tolist()))
         group = np.array([worths.index(worth) for worth in inner.tolist()])

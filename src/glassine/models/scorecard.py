@@ -133,12 +133,12 @@ def _conditions(bins: Bins, points: Ints, nobody: bool) -> list[tuple[int, list[
     labels, n_labels = bins.labels, len(bins.labels) - 1
     out: list[tuple[int, list[str]]] = []
     if isinstance(bins, NumericBins):
-        for worth, run in groupby(range(n_labels), key=lambda i: int(points[i])):
+        plain = [i for i in range(n_labels) if i not in bins.coded]
+        for worth, run in groupby(plain, key=lambda i: int(points[i])):
             places = list(run)
-            first, last = places[0], places[-1]
-            cuts = tuple(dict.fromkeys(bins.cuts[i] for i in (first - 1, last) if 0 <= i < len(bins.cuts)))
-            own = replace(bins, cuts=cuts)
-            out.append((worth, [own.labels[0 if first == 0 else 1]]))
+            out.append((worth, [bins.text_of(plain, places[0], places[-1])]))
+        for worth in sorted({int(points[i]) for i in bins.coded}):
+            out.append((worth, [text for i, text in bins.coded.items() if points[i] == worth]))
     else:
         for worth in sorted({int(p) for p in points[:n_labels]}):
             out.append((worth, [labels[i] for i in range(n_labels) if points[i] == worth]))

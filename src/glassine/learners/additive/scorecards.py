@@ -16,7 +16,7 @@ from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.calibration import calibrate
 from glassine.learners.additive.estimators import AdditiveClassifier, PrivateEBMClassifier
 from glassine.learners.additive.fitting import Card
-from glassine.learners.additive.grids import public_grids
+from glassine.learners.additive.grids import joined_cells, public_grids
 from glassine.learners.additive.publishing import declared_bins
 from glassine.learners.additive.targets import Training
 from glassine.learners.estimator import OrdinaryLearner, fitted
@@ -228,6 +228,8 @@ def _quantiles(intake: Intake) -> dict[str, list[float]]:
         attribute = intake.domain[name]
         if isinstance(attribute, Integer | Real):
             values, times = intake.numbers(name)
+            plain = ~np.isin(values, [*attribute.codes])
+            values, times = values[plain], None if times is None else times[plain]
             order = np.argsort(values)
             ends = np.cumsum(np.ones(len(values)) if times is None else times[order])
             if len(ends) and ends[-1] > 0:
@@ -248,7 +250,9 @@ def _ridge(
     inverse = inverse.reshape(-1)
     records = np.bincount(inverse, weights=times, minlength=len(rows))
     positive = np.bincount(inverse, weights=times * labels, minlength=len(rows))
-    places = rows.astype(np.int64) + first[:-1]
+    # Around a special code, the cells of one interval have one score.
+    joined = [joined_cells(grid) for grid in grids]
+    places = np.column_stack([groups[row] for groups, row in zip(joined, rows.T, strict=True)]) + first[:-1]
     size = int(first[-1])
     design = np.zeros((len(rows), size))
     design[:, 0] = 1.0
@@ -271,9 +275,9 @@ def _ridge(
         bins: NumericBins | CategoryBins = (
             CategoryBins(grid.attribute, grid.groups or ())
             if grid.cuts is None
-            else NumericBins(grid.attribute, tuple(grid.cuts.tolist()), bounds=grid.bounds)
+            else NumericBins(grid.attribute, tuple(grid.cuts.tolist()), bounds=grid.bounds, codes=grid.codes)
         )
-        terms.append(Term(bins=(bins,), scores=now[first[k] : first[k + 1]], weights=weights))
+        terms.append(Term(bins=(bins,), scores=now[first[k] + joined[k]], weights=weights))
     return tuple(terms), float(now[0])
 
 
