@@ -18,7 +18,7 @@ import pytest
 from glassine import RuleList, load_model, parse_rules, write_model
 from glassine.domain import Between
 from glassine.formats import formats
-from glassine.models import Evidence, Rule
+from glassine.models import Branch, DecisionTree, Evidence, Node, Rule
 from tests.cli.running import Run, listing, people
 from tests.formats.reading import TALLY, example_format, read_cells
 from tests.models.additive_models import income_model
@@ -210,3 +210,18 @@ def test_a_table_holds_what_the_frame_holds(tmp_path: Path, run: Run) -> None:
     assert pl.read_csv(tmp_path / "public.csv")["records"].to_list() == [None, None]
     refused = run("export", "model.json", "--to", "sql", "--public", cwd=tmp_path)
     assert (refused.status, "--public is for CSV" in refused.err) == (2, True)
+
+
+def test_a_tree_of_many_nodes_is_exported_as_columns_that_are_audited(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glassine.formats.json.MOST_ROWS", 2)
+    leaves = Node(evidence=Evidence(counts=(30, 10))), Node(evidence=Evidence(counts=(20, 40)))
+    split = Node(branches=(Branch(Between("age", hi=50.0), 1), Branch(Between("age", lo=50.0), 2)))
+    write_model(DecisionTree((split, *leaves), ("age",), ("no", "yes")), folder / "tree.json", overwrite=True)
+    done = run("export", "tree.json", "--to", "json", "-o", "again.json", cwd=folder)
+    assert done.status == 0, done.err
+    assert (folder / "again.json").read_bytes() == (folder / "tree.json").read_bytes()
+    assert isinstance(json.loads((folder / "again.json").read_text())["nodes"], dict)
+    (audited,) = json.loads(run("audit", "again.json", "--json", cwd=folder).out)["files"]
+    assert audited["canonical"]

@@ -14,7 +14,7 @@ ROOMS = [
     ["__init__", "__main__"],
     ["cli"],
     ["desk"],
-    ["server"],
+    ["plots", "server"],
     ["report"],
     ["auditing", "comparison"],
     ["surrogates"],

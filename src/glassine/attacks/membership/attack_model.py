@@ -294,7 +294,7 @@ def forest_chances(rows: Array, counts: Indices, n_estimators: int, rng: np.rand
     """Return the chance of each distinct answer that it is a member's, by a random forest, shape (k,).
 
     ``counts``, shape (2, k), says how many members and others gave each of the answers, ``rows``, shape (k, columns).
-    This is scikit-learn's forest with balanced classes: of records that are alike, a bootstrap sample holds a
+    This is scikit-learn's forest with balanced classes: of equal records, a bootstrap sample holds a
     multinomial number, so that its trees need the distinct answers alone.
     """
     from sklearn.tree import DecisionTreeClassifier

@@ -24,6 +24,7 @@ from glassine.attacks.membership.outputs import LabelledRecords, attempt, genera
 from glassine.attacks.outcome import Outcome
 from glassine.domain.single import single_bound, single_sides
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
+from glassine.exports import DisplayedToCheckers
 from glassine.records.arrays import Bools, Indices
 
 N_TRIALS, MAX_TRIALS = 25, 5_000
@@ -87,7 +88,7 @@ class ChanceRate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MidpointResult:
+class MidpointResult(DisplayedToCheckers):
     """What the thresholds of a model reveal about the candidates.
 
     Attributes

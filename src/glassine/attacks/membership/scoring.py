@@ -72,7 +72,7 @@ FEW = 16
 def dealt(counts: Counts, sizes: Sequence[int], rng: np.random.Generator) -> Counts:
     """Deal all records into hands of given sizes at random, and return how many of each hand have each score.
 
-    Shapes: ``counts`` (k,), whose sum is that of ``sizes`` (h,); the answer (h, k). Records with one score are alike,
+    Shapes: ``counts`` (k,), whose sum is that of ``sizes`` (h,); the answer (h, k). Records with one score are equal,
     so that few scores need a hypergeometric number each, however many records there are.
 
     Examples

@@ -95,18 +95,27 @@ def _label(name: str, policy: Policy, kind: str) -> str:
     return label[0].upper() + label[1:]
 
 
-def _limit(check: Check, limit: Limit[float] | None) -> str:
+def limits_of(policy: Policy) -> Iterator[tuple[str, str, str]]:
+    """Yield the label of each limit of a policy, the limit in words, and what it limits, for trees."""
+    for criterion in policy.criteria:
+        value = None if criterion.stated else getattr(policy, criterion.key)
+        if value is not None:
+            limit = 0 if criterion.limit.switch else value
+            yield _label(criterion.name, policy, "tree"), _limit(limit, criterion.limit), criterion.measures
+
+
+def _limit(value: float, limit: Limit[float] | None) -> str:
     if limit is None:
-        return f"{check.limit:g}"
+        return f"{value:g}"
     unit = limit.unit.name
-    if unit in ("values", "occurrences", "bytes", "files") and not check.limit:
+    if unit in ("values", "occurrences", "bytes", "files") and not value:
         return NONE_ALLOWED
     figure = {
-        "records": wording.people(round(check.limit)),
-        "share": f"{100 * check.limit:g}%",
-        "bits": f"{check.limit:,g} bits",
-        "bytes": f"{check.limit:,.0f} bytes",
-    }.get(unit, f"{check.limit:,g}")
+        "records": wording.people(round(value)),
+        "share": f"{100 * value:g}%",
+        "bits": f"{value:,g} bits",
+        "bytes": f"{value:,.0f} bytes",
+    }.get(unit, f"{value:,g}")
     return f"at {'least' if limit.fewest else 'most'} {figure}"
 
 
@@ -141,7 +150,7 @@ def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
     return CheckRow(
         rule=check.rule,
         label=_label(check.rule, policy, kind),
-        limit=_limit(check, limit),
+        limit=_limit(check.limit, limit),
         measured=measured,
         status=check.status,
         meaning=wording.clean(check.meaning),
