@@ -17,9 +17,10 @@ import pytest
 from glassine import DecisionTree, Domain, Integer, Policy, audit, parse_rules
 from glassine.attacks.outcome import About, Below, Failed, Measured, NotApplicable
 from glassine.auditing import criteria
-from glassine.auditing.criterion import Check, Criterion, PartFacts, Remedy, Status
+from glassine.auditing.criterion import Check, Criterion, PartFacts, Status
 from glassine.auditing.facts import Bits, Case, Fact, Inapplicable, Kind, LargestShares, Sizes, Thresholds
 from glassine.auditing.judging import advise, decide, flagging, judge
+from glassine.auditing.remedies import Remedy
 from glassine.auditing.schema import schema
 from glassine.auditing.suppression import Suppression
 from glassine.cli.naming import as_command

@@ -9,7 +9,6 @@ from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import About, Below, Failed, Hidden, Measured, NotApplicable, ShownCount
 from glassine.attacks.values import ValueLeakage
-from glassine.auditing.criterion import remedy
 from glassine.auditing.facts import Case
 from glassine.auditing.findings import (
     AttackFinding,
@@ -32,6 +31,7 @@ from glassine.auditing.findings import (
 from glassine.auditing.findings.disclosure import ReaderFinding
 from glassine.auditing.judging import judge
 from glassine.auditing.policy import Policy
+from glassine.auditing.remedies import remedy
 from glassine.auditing.schema import MEASURED
 from glassine.auditing.several import SeveralModels
 from glassine.auditing.suppression import Suppression

@@ -1,11 +1,11 @@
 from glassine.auditing.api import audit as audit
 from glassine.auditing.criterion import Check as Check
 from glassine.auditing.criterion import Criterion as Criterion
-from glassine.auditing.criterion import Remedy as Remedy
 from glassine.auditing.findings import Findings as Findings
 from glassine.auditing.inputs import AuditSettings as AuditSettings
 from glassine.auditing.inputs import DisclosureSettings as DisclosureSettings
 from glassine.auditing.inputs import MembershipSettings as MembershipSettings
 from glassine.auditing.policy import Policy as Policy
+from glassine.auditing.remedies import Remedy as Remedy
 
 __all__: list[str]

@@ -30,7 +30,6 @@ from glassine.auditing.criterion import (
     failed,
     for_kinds,
     passed,
-    remedy,
     share_limit,
     unknown,
 )
@@ -62,6 +61,7 @@ from glassine.auditing.output_criteria import (
     SMALLEST_CLASS_COUNT,
     ZERO_CLASSES,
 )
+from glassine.auditing.remedies import remedy
 from glassine.auditing.size_criteria import (
     DECLARED_K,
     LEAVES_OF_ONE,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 from glassine.attacks.outcome import Below, Measured, ShownCount
 from glassine.auditing.facts import Case, Inapplicable, Kind
+from glassine.auditing.remedies import Remedy, remedy
 from glassine.auditing.suppression import Suppression
 from glassine.errors import InvalidPolicyError, Text, marked, parameter, quoted
 
@@ -118,147 +119,6 @@ def share_limit(unit: Unit, default: float | None = None, *, fewest: bool = Fals
     """Return a limit in (0, 1]; without a default it is off."""
     words = f"a {unit.name} greater than 0 and at most 1"
     return Limit(unit=unit, default=default, most=1.0, range=words, fewest=fewest)
-
-
-@dataclass(frozen=True, slots=True)
-class Retraining:
-    """How to train a model again.
-
-    Attributes
-    ----------
-    piece : str
-        The piece of a remedy's text that says so; empty where it is the step.
-    parameters : mapping of str to float
-        The parameters that change; empty where the text names no settings.
-    """
-
-    piece: str
-    parameters: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
-    """What to do about a check.
-
-    Attributes
-    ----------
-    text : str
-        The sentence, for a user of the library.
-    step : str
-        The piece of the text that names the step, which the command line words as its own; empty without one.
-    action : str
-        The step: ``scrub``, ``fit``, ``disclose``, ``explain``; ``audit`` for the same audit with more input,
-        ``domain`` for a better domain, ``accept`` for a policy that accepts the guarantee.
-        Empty if there is no such step.
-    parameters : mapping of str to bool, int, float, str or None
-        Parameters of the step; None is for the user to fill in.
-    retraining : Retraining or None
-        How to train the model again, where the text says so with settings.
-    """
-
-    text: str
-    step: str = ""
-    action: str = ""
-    parameters: Mapping[str, bool | float | str | None] = field(default_factory=dict)
-    retraining: Retraining | None = None
-
-    def __str__(self) -> str:
-        return self.text
-
-    def public(self) -> Remedy:
-        """Return it as a public report may hold it, without files of records."""
-        text, step = (part.public if isinstance(part, CheckerText) else part for part in (self.text, self.step))
-        return replace(self, text=text, step=step)
-
-
-class CheckerText(str):
-    """A text that names files of records, which is for the checker only."""
-
-    __slots__ = ("public",)
-
-    public: str  # What a public report says instead
-
-    def __new__(cls, text: str, public: str) -> Self:
-        """Take both texts."""
-        named = super().__new__(cls, text)
-        named.public = public
-        return named
-
-    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
-        """Copy with both texts."""
-        return type(self), (str(self), self.public)
-
-
-PYTHON = {"explain": "SurrogateExplainer"}
-"""What a step is called in Python, where it is not its own name."""
-
-FIRST = {"scrub": ("model", "domain")}
-"""What a step in Python takes before its parameters."""
-
-
-def remedy(
-    text: str,
-    action: str = "",
-    *,
-    python: str = "",
-    retraining: Retraining | None = None,
-    **parameters: bool | float | str | None,
-) -> Remedy:
-    """Return a remedy; ``{step}`` in its text becomes the step as a user of the library takes it.
-
-    ``{units}`` becomes records, or people where persons are stated, once it is known which are counted; ``{retrain}``
-    becomes a request to the publisher where the reader has the model alone, and so cannot retrain it.
-
-    Examples
-    --------
-    >>> remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10).text
-    'Merge small leaves: `scrub(model, domain, smallest_leaf=10)`.'
-    >>> remedy("Pass the training records: {step}.", "audit", data=None).text
-    'Pass the training records: `data=`.'
-    """
-    step = python or _in_python(action, parameters)
-    text = text.replace("{step}", step)
-    return Remedy(text=text, step=step, action=action, parameters=parameters, retraining=retraining)
-
-
-def _in_python(action: str, parameters: Mapping[str, bool | float | str | None]) -> str:
-    """Return a step as a user of the library takes it."""
-    if action == "audit":
-        return ", ".join(f"`{name}=`" for name in parameters)
-    arguments = [f"{name}=" if value is None else f"{name}={value!r}" for name, value in parameters.items()]
-    return action and f"`{PYTHON.get(action, action)}({', '.join([*FIRST.get(action, ()), *arguments])})`"
-
-
-SAME = "the step above also does this"
-"""What a text says where the step of an earlier remedy takes this step as well."""
-
-
-def in_one_copy(advice: Iterable[Remedy]) -> tuple[Remedy, ...]:
-    """Return remedies of which the first that scrubs does what all of them do: one copy must meet every check.
-
-    Every one has the whole step, for a program that reads one of them; the texts of the later ones refer to the first.
-
-    Examples
-    --------
-    >>> merge = remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10)
-    >>> for one in in_one_copy([merge, remedy("Publish no counts: {step}.", "scrub", counts="remove")]):
-    ...     print(one)
-    Merge small leaves: `scrub(model, domain, smallest_leaf=10, counts='remove')`.
-    Publish no counts: the step above also does this.
-    """
-    advice = list(advice)
-    parameters: dict[str, bool | float | str | None] = {}
-    for one in advice:
-        if one.action == "scrub":
-            # A value outweighs one that is left to the user.
-            parameters |= {k: v for k, v in one.parameters.items() if v is not None or k not in parameters}
-    step, out = _in_python("scrub", parameters), list[Remedy]()
-    for one in advice:
-        if one.action == "scrub":
-            text = one.text.replace(one.step, SAME if any(earlier.step == step for earlier in out) else step)
-            one = replace(one, text=text, step=step, parameters=parameters)
-        out.append(one)
-    return tuple(out)
 
 
 # How a judge says that a limit is kept, broken, about nothing or open. The figure is the true one; Criterion.check
@@ -463,6 +323,12 @@ OF_THE_FIT = (
     "Of a regression: the number of training records, the family of the outcome, and whether its standard errors "
     "follow from the model or are robust."
 )
+OF_THE_TREES = (
+    "Of an ensemble: the number of training records, the share of the rarer class among them, the learning rate, and "
+    "whether any person has several records."
+)
+OF_FITS: Mapping[Kind, str] = {"regression": OF_THE_FIT, "ensemble": OF_THE_TREES}
+"""By kind, what to ask for in place of counts."""
 STATED_FIT = remedy(
     "Ask the publisher for the number of training records, and state it: {step}. Or pass the training records.",
     "audit",
@@ -497,11 +363,15 @@ def for_kinds(kinds: Sequence[Kind], entry: Remedy) -> dict[Kind, Remedy | Calla
     return dict.fromkeys(kinds, entry)
 
 
-MODELS: tuple[Kind, ...] = ("tree", "rule list", "additive model", "regression")
+MODELS: tuple[Kind, ...] = ("tree", "rule list", "additive model", "regression", "ensemble")
 """Kinds of subjects that are one model."""
 _NEEDS: tuple[tuple[tuple[str, ...], Remedies, tuple[str, ...]], ...] = (
     (("sizes", "cells", "classes"), for_kinds(MODELS, COUNTED), (COUNTS,)),
-    (("implied", "residual"), for_kinds(MODELS, COUNTED) | {"regression": STATED_FIT}, (COUNTS, OF_THE_FIT)),
+    (
+        ("implied", "residual"),
+        for_kinds(MODELS, COUNTED) | for_kinds(("regression", "ensemble"), STATED_FIT),
+        (COUNTS, *OF_FITS.values()),
+    ),
     (("groups", "released_leaves", "narrowed"), {"release": GROUPED}, ()),
     (("intersections",), {"several models": SAME_RECORDS}, ()),
     (("contributions",), for_kinds(MODELS, VALUED) | {"release": GROUPED}, ()),

@@ -16,17 +16,14 @@ from glassine.auditing.criterion import (
     DESCRIBED,
     DOMAIN,
     MATCHING,
-    OF_THE_FIT,
+    MODELS,
+    OF_FITS,
     PROVING,
     SAME_RECORDS,
     Check,
     PartFacts,
     Remedies,
-    Remedy,
-    Retraining,
-    in_one_copy,
     joined,
-    remedy,
 )
 from glassine.auditing.facts import Case, Kind
 from glassine.auditing.findings.guarantee import GuaranteeFinding
@@ -35,6 +32,7 @@ from glassine.auditing.findings.policies import PolicyFinding
 from glassine.auditing.findings.values import Verdict
 from glassine.auditing.membership_criteria import attack_bounds
 from glassine.auditing.policy import NAMED, Policy
+from glassine.auditing.remedies import Remedy, Retraining, in_one_copy, remedy
 from glassine.auditing.suppression import Suppression
 from glassine.errors import first_of
 
@@ -198,7 +196,7 @@ def request(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[str, .
     A check of the file alone does not stand in the way: a clean copy is to be audited. Who has the training records, or
     trained the model, need not ask. Of a private model no counts are asked for, which its guarantee would not cover.
     """
-    about_records = case.kind in ("tree", "rule list", "additive model", "regression") and not case.covered
+    about_records = case.kind in MODELS and not case.covered
     of_file = {criterion.name for criterion in policy.criteria if criterion.of_file}
     failed = any(check.status == "fail" and check.rule not in of_file for check in checks)
     if case.has_data or case.retrainable or not about_records or failed:
@@ -210,7 +208,7 @@ def request(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[str, .
     for check in checks:
         criterion = policy.criterion(check.rule) if check.status == "unknown" else None
         for text in () if criterion is None else criterion.requests:
-            if text in (COUNTS, OF_THE_FIT) and (text == OF_THE_FIT) != (case.kind == "regression"):
+            if text in (COUNTS, *OF_FITS.values()) and text != OF_FITS.get(case.kind, COUNTS):
                 continue
             if (lacking or "{lacking}" not in text) and not (private and text == COUNTS):
                 of_each = " of each class" if case.of_classes else ""

@@ -16,20 +16,19 @@ from glassine.auditing.criterion import (
     PartFacts,
     PartFlag,
     Remedies,
-    Retraining,
     covered,
     covered_of,
     criterion,
     failed,
     joined,
     passed,
-    remedy,
     share_limit,
     unknown,
     whole_limit,
 )
 from glassine.auditing.facts import Case, OutcomeCells, Sizes
 from glassine.auditing.membership_criteria import rounded_share
+from glassine.auditing.remedies import Retraining, remedy
 from glassine.auditing.suppression import Suppression
 
 SMALL = 10
@@ -178,6 +177,10 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
         "regression": lambda limit: remedy(
             f"{{Retrain}} with categories of fewer than {limit} {{units}} joined to others, such as by "
             f"`min_frequency={limit}` of a `OneHotEncoder`."
+        ),
+        "ensemble": lambda limit: remedy(
+            f"{{Retrain}} with `min_samples_leaf={limit}`, of LightGBM `min_data_in_leaf={limit}`.",
+            retraining=Retraining(f"`min_samples_leaf={limit}`", {"min_samples_leaf": limit}),
         ),
     },
     # A limit below what may be shown would reveal more of a hidden size than that it is hidden.

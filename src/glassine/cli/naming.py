@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from glassine.errors import GlassineError
 
 if TYPE_CHECKING:
-    from glassine.auditing.criterion import Remedy
     from glassine.auditing.findings import Findings
+    from glassine.auditing.remedies import Remedy
 
 MOST_NAMES = 8
 """Names that are listed where none is near."""
@@ -74,7 +74,8 @@ DRAFTING = "Draft one with `glassine domain infer RECORDS`, or from a model with
 
 ANSWERS = (
     "Pass what the publisher answers: cut points in the domain, and `--stated-leaf N`, `--stated-step N`, "
-    "`--one-record-per-person`, `--unweighted`; of a regression `--n N`, `--family NAME`, `--errors model`."
+    "`--one-record-per-person`, `--unweighted`; of an ensemble `--n N`; of a regression `--n N`, `--family NAME`, "
+    "`--errors model`."
 )
 """What to do with the answers to the requests of findings."""
 
@@ -89,7 +90,7 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
 
     Examples
     --------
-    >>> from glassine.auditing.criterion import remedy
+    >>> from glassine.auditing.remedies import remedy
     >>> as_command(remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10)).text
     'Merge small leaves: `glassine scrub --smallest-leaf 10`.'
     >>> as_command(remedy("Pass the training records: {step}.", "audit", data=None)).text
@@ -180,12 +181,12 @@ def in_own_command(remedy: Remedy, typed: Sequence[str], parameters: Collection[
 
     Examples
     --------
-    >>> from glassine.auditing.criterion import Retraining, remedy
+    >>> from glassine.auditing.remedies import Retraining, remedy
     >>> smaller = remedy("Retrain: epsilon at most 1.", retraining=Retraining("epsilon at most 1", {"epsilon": 1.0}))
     >>> in_own_command(smaller, ["fit", "tree", "a.csv", "--epsilon", "9"], {"epsilon"}).text
     'Retrain: `glassine fit tree a.csv --epsilon 1 --overwrite`. The budgets of both fits add up.'
     """
-    from glassine.auditing.criterion import CheckerText
+    from glassine.auditing.remedies import CheckerText
 
     again = remedy.retraining
     if again is None or not set(again.parameters) <= set(parameters):
@@ -229,7 +230,7 @@ def in_commands(
 ) -> Findings:
     """Return findings whose advice names commands, options and the files of each role."""
     # Files of records, and how they are read, are named to the checker only.
-    from glassine.auditing.criterion import CheckerText, Remedy
+    from glassine.auditing.remedies import CheckerText, Remedy
 
     copies = [file.clean_copy for file in findings.files if file.clean_copy is not None]
     files = {**(files or {}), **({"clean copy": f"clean{copies[0].extension}"} if copies else {})}

@@ -2,7 +2,6 @@
 
 from glassine.attacks.bins import BinsFinding as BinsFinding
 from glassine.auditing.criterion import Check as Check
-from glassine.auditing.criterion import Remedy as Remedy
 from glassine.auditing.findings.additive import AdditiveFinding as AdditiveFinding
 from glassine.auditing.findings.additive import AxisFinding as AxisFinding
 from glassine.auditing.findings.additive import ShapeFinding as ShapeFinding
@@ -49,3 +48,4 @@ from glassine.auditing.findings.values import ShownPart as ShownPart
 from glassine.auditing.findings.values import SubgroupBitsFinding as SubgroupBitsFinding
 from glassine.auditing.findings.values import TreeNode as TreeNode
 from glassine.auditing.findings.values import Verdict as Verdict
+from glassine.auditing.remedies import Remedy as Remedy

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from glassine.auditing.criterion import Remedy
 from glassine.auditing.findings.values import Verdict
+from glassine.auditing.remedies import Remedy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,11 +23,12 @@ from glassine.attacks.outcome import (
     for_checker,
     for_public,
 )
-from glassine.auditing.criterion import Check, Remedy
+from glassine.auditing.criterion import Check
 from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.policies import PolicyFinding
 from glassine.auditing.findings.values import DomainSummary, ModelSummary, ReleaseSummary, SeveralSummary, Verdict
 from glassine.auditing.policy import Policy
+from glassine.auditing.remedies import Remedy
 from glassine.errors import InvalidParameterError, parameter
 from glassine.files import read_text, write_json
 from glassine.formats.canonical import FileForm
