@@ -172,7 +172,7 @@ def read(model: Any) -> TreeEnsemble:
     return found
 
 
-def fitted(make: Callable[[], Any], x: Array, y: Array, seed: int) -> Any:
+def fitted(make: Callable[[], Any], x: Any, y: Any, seed: int) -> Any:
     """Return an ensemble trained on some records."""
     return make().set_params(random_state=seed).fit(x, y)
 

@@ -29,8 +29,10 @@ from glassine.auditing.inputs import MembershipSettings, Statements
 from glassine.auditing.shadow_ensembles import MOST_TREES, describe_shadows, shadow_ensemble
 from glassine.data.labels import Sample
 from glassine.data.table import as_table
+from glassine.domain.single import single_sides
 from glassine.errors import InvalidDataError
-from glassine.formats import as_ensemble, load_judged
+from glassine.formats import EnsembleFile, as_ensemble, load_judged
+from glassine.models import TreeEnsemble
 from glassine.models.implied import FIT, advantage_of_parameters
 from glassine.report import render_html, render_text
 from tests.formats.test_ensembles import FILES, TABLE, N
@@ -45,6 +47,12 @@ def records(n: int, seed: int, classes: int = 2) -> pd.DataFrame:
     frame = pd.DataFrame(rng.normal(size=(n, 3)), columns=NAMES)
     score = frame["x0"] + rng.normal(size=n)
     return frame.assign(y=(score > 0).astype(int) + (classes > 2) * (score > 1).astype(int))
+
+
+def of_file(name: str) -> TreeEnsemble:
+    file = load_judged(FILES / name)
+    assert isinstance(file, EnsembleFile)
+    return file.model
 
 
 def statuses(findings: Findings) -> dict[str, str]:
@@ -145,8 +153,7 @@ def test_boosted_trees_with_midpoints_fail_by_thresholds(kind: str) -> None:
 
 @pytest.mark.parametrize("name", ["lightgbm.txt", "xgboost.json"])
 def test_thresholds_of_a_file_accuse_members(name: str) -> None:
-    ensemble = load_judged(FILES / name).model
-    assert not isinstance(ensemble, (str, bytes))
+    ensemble = of_file(name)
     frame = pd.DataFrame(TABLE[:, :3], columns=list(ensemble.attributes))
     truth = np.arange(len(TABLE)) < N
     outcome = midpoint_attack(ensemble, frame, truth=truth, random_state=0)
@@ -158,11 +165,9 @@ def test_thresholds_of_a_file_accuse_members(name: str) -> None:
 
 
 def test_values_are_found_where_midpoints_are_not() -> None:
-    ensemble = load_judged(FILES / "xgboost.json").model
+    ensemble = of_file("xgboost.json")
     bounds = np.concatenate(list(ensemble.thresholds.values()))
     single = np.unique(TABLE[:N, :3].astype(np.float32).astype(float))
-    from glassine.domain.single import single_sides
-
     sides = [single_sides(bound) for bound in bounds.tolist()]
     assert np.mean([pair is not None and pair[1] in single for pair in sides]) > 0.9
 
@@ -180,7 +185,7 @@ def test_shadow_models_belong_to_the_audit_of_a_forest() -> None:
     assert finding.spread_by == "the holdout"
     assert finding.alone is not None
     page = render_html(findings)
-    assert "This says nothing by itself" in page
+    assert "This alone says nothing" in page
     assert "16 shadow models" in render_text(findings)
     assert findings.public().value("ensemble").alone is None
 
@@ -196,9 +201,8 @@ def test_without_shadow_models_no_forest_passes_by_attacks(asked: MembershipSett
 
 
 def test_trees_that_cannot_be_asked_are_unknown_by_attacks() -> None:
-    file = load_judged(FILES / "lightgbm.txt")
-    silent = dataclasses.replace(file.model, scoring=None)  # type: ignore[type-var]
-    members = pd.DataFrame(TABLE[:N], columns=[*silent.attributes, "y"])  # type: ignore[union-attr]
+    silent = dataclasses.replace(of_file("lightgbm.txt"), scoring=None)
+    members = pd.DataFrame(TABLE[:N], columns=[*silent.attributes, "y"])
     others = pd.DataFrame(TABLE[N:], columns=members.columns)
     findings = audit(silent, members, "y", holdout=others)
     assert isinstance(findings.measured["membership"], Failed)
@@ -206,11 +210,11 @@ def test_trees_that_cannot_be_asked_are_unknown_by_attacks() -> None:
 
 
 def test_shadows_of_a_file_are_of_its_size() -> None:
-    ensemble = load_judged(FILES / "lightgbm.txt").model
+    ensemble = of_file("lightgbm.txt")
     frame = as_table(pd.DataFrame(TABLE[:N, :3], columns=list(ensemble.attributes)))
-    learner = shadow_ensemble(ensemble, frame)[-1]  # type: ignore[arg-type]
+    learner = shadow_ensemble(ensemble, frame)[-1]
     assert (learner.max_iter, learner.learning_rate, learner.max_leaf_nodes) == (12, 0.1, 6)
-    said = describe_shadows(ensemble, 16)  # type: ignore[arg-type]
+    said = describe_shadows(ensemble, 16)
     assert "histogram boosting of 12 trees with 6 leaves, rate 0.1" in said
     many = as_ensemble(forest(50, 200, MOST_TREES + 5))
     assert shadow_ensemble(many, frame).n_estimators == MOST_TREES

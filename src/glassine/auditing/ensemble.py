@@ -47,7 +47,6 @@ N_SHADOWS = 16
 """Shadow models of an ensemble, unless another number is stated."""
 STEP = 0.01
 """Steps of the share of records that are alone in their combination of leaves."""
-SAYS_NOTHING = "Records alone in a combination of leaves: {share:.0%}. This says nothing by itself."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -417,7 +416,7 @@ def _meaning(subject: EnsembleSubject) -> str:
 
 def _hide(subject: EnsembleSubject, suppression: Suppression) -> EnsembleFinding:
     ensemble, n, implied = subject.ensemble, subject.n_records, _implied(subject)
-    measured = isinstance(implied, Measured)
+    advantage = math.ceil(implied.value.advantage * 1000) / 1000 if isinstance(implied, Measured) else None
     alone = subject.alone
     per_record = ensemble.per_record(n) if n else None
     return EnsembleFinding(
@@ -431,8 +430,8 @@ def _hide(subject: EnsembleSubject, suppression: Suppression) -> EnsembleFinding
         records_per_leaf=None if not per_record else float(f"{1 / per_record:.3g}"),
         spread=round(subject.spread.value, 3),
         spread_by=subject.spread.by,
-        advantage=math.ceil(implied.value.advantage * 1000) / 1000 if measured else None,
-        unknown="" if measured else str(getattr(implied, "reason", "")),
+        advantage=advantage,
+        unknown="" if advantage is not None else str(getattr(implied, "reason", "")),
         n_thresholds=ensemble.n_thresholds,
         alone=None if alone is None else round(round(alone / STEP) * STEP, 2),
         shadows=_shadows(subject),

@@ -10,13 +10,13 @@ from glassine.report.figures import facts, table
 from glassine.report.section import MODEL, Body, facts_of, shows
 
 FIGURES = table("""
-Trees | {n_trees:count} | With {leaves}, {n_leaves:count} in all. |
+Trees | {n_trees:count} | With {leaves}, {n_leaves:count} together. |
 [boosted] Learning rate | {rate:.3g} | How much of a leaf's mean each round adds. |
 Records per effective leaf | {records_per_leaf:.3g} | They imply a membership advantage of {implied}. | \
 It needs the number of training records.
 Spread of the outcome | {spread:.2f} | By {spread_by}: 1 for two equal classes, less for a rare or a certain outcome. |
 Thresholds | {n_thresholds:count} | Distinct ones of all trees. |
-[joint] Records alone in a combination of leaves | {alone:percent} | This says nothing by itself. |
+[joint] Records alone in a combination of leaves | {alone:percent} | This alone says nothing. |
 """)
 
 
