@@ -15,7 +15,9 @@ TOWN = CategoryBins("town", (("a",), ("b", "c")))
 
 
 def model(scores: list[float], weights: list[float] | None = None, **more: object) -> AdditiveModel:
-    terms = (Term(bins=(AGE,), scores=scores, weights=weights), Term(bins=(TOWN,), scores=[0.5, -0.5, 0.25]))
+    counts = None if weights is None else np.array(weights)
+    age = Term(bins=(AGE,), scores=np.array(scores), weights=counts)
+    terms = (age, Term(bins=(TOWN,), scores=np.array([0.5, -0.5, 0.25])))
     own = AdditiveModel(attributes=("age", "town"), terms=terms, intercept=(1.0,), link="logit", classes=("no", "yes"))
     return replace(own, **more)  # type: ignore[arg-type]
 

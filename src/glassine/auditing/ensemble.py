@@ -322,13 +322,13 @@ def _private(subject: EnsembleSubject) -> list[tuple[str, float]] | None:
     domain = subject.domain
     if domain is None:
         return None
-    return [
-        (name, bound)
-        for name, bounds in subject.ensemble.thresholds.items()
-        if name in domain and isinstance(domain[name], Integer | Real)
-        for bound in bounds.tolist()
-        if domain[name].inferred or not on_grid(domain[name], bound)
-    ]
+    found: list[tuple[str, float]] = []
+    for name, bounds in subject.ensemble.thresholds.items():
+        attribute = domain.get(name)
+        if isinstance(attribute, Integer | Real):
+            guessed = attribute.inferred
+            found += [(name, bound) for bound in bounds.tolist() if guessed or not on_grid(attribute, bound)]
+    return found
 
 
 def _inferred(subject: EnsembleSubject) -> tuple[str, ...]:
