@@ -323,11 +323,11 @@ def _private(subject: EnsembleSubject) -> list[tuple[str, float]] | None:
     if domain is None:
         return None
     found: list[tuple[str, float]] = []
-    for name, bounds in subject.ensemble.thresholds.items():
-        attribute = domain.get(name)
+    for name in (name for name in subject.ensemble.thresholds if name in domain):
+        attribute = domain[name]
         if isinstance(attribute, Integer | Real):
-            guessed = attribute.inferred
-            found += [(name, bound) for bound in bounds.tolist() if guessed or not on_grid(attribute, bound)]
+            guessed, bounds = attribute.inferred, subject.ensemble.thresholds[name].tolist()
+            found += [(name, bound) for bound in bounds if guessed or not on_grid(attribute, bound)]
     return found
 
 
