@@ -107,8 +107,9 @@ def make_ledger(folder: Path, *, journal: bool) -> Path:
     if journal:
         # The rollback journal appears with the first page that is written, before the commit.
         child = (
-            "import os, sqlite3, sys\nfrom glassine.privacy.ledger_file import LedgerFile\nfrom pathlib import Path\n"
-            "with LedgerFile(Path(sys.argv[1]), 5.0).transaction(write=True) as log:\n"
+            "import os, sqlite3, sys\nfrom glassine.privacy.chained_file import ChainedFile\n"
+            "from glassine.privacy.ledger_log import Log\nfrom pathlib import Path\n"
+            "with ChainedFile(Path(sys.argv[1]), 5.0, Log).transaction(write=True) as log:\n"
             "    log._connection.execute('PRAGMA cache_size = 1')\n"
             "    log._connection.execute('PRAGMA cache_spill = 1')\n"
             "    account = log.accounts['patients']\n    from fractions import Fraction\n"

@@ -9,6 +9,7 @@ from glassine import formats as formats
 from glassine import learners as learners
 from glassine import microaggregation as microaggregation
 from glassine import models as models
+from glassine import plots as plots
 from glassine import privacy as privacy
 from glassine import records as records
 from glassine import report as report

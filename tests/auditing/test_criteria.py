@@ -20,7 +20,7 @@ from glassine.auditing import criteria
 from glassine.auditing.criterion import Check, Criterion, PartFacts, Status
 from glassine.auditing.facts import Bits, Case, Fact, Inapplicable, Kind, LargestShares, Sizes, Thresholds
 from glassine.auditing.judging import advise, decide, flagging, judge
-from glassine.auditing.remedies import Remedy
+from glassine.auditing.remedy import Remedy
 from glassine.auditing.schema import schema
 from glassine.auditing.suppression import Suppression
 from glassine.cli.naming import as_command

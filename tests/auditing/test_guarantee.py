@@ -281,7 +281,7 @@ def test_findings_fit_their_schema(claim: Guarantee | None, described: Any) -> N
     for policy in (bits_policy(), ACCEPTING, bits_policy(accept_guarantee=True, max_epsilon=1000.0)):
         plain = json.loads(json.dumps(audit(tree(claim), domain=DOMAIN, policy=policy).to_dict(), allow_nan=False))
         described.validate(plain)
-        assert plain["schema"] == "glassine.findings/11"
+        assert plain["schema"] == "glassine.findings/12"
         if plain["guarantee"] is not None:
             with pytest.raises(jsonschema.ValidationError):
                 described.validate({**plain, "guarantee": {**plain["guarantee"], "standing": "safe"}})

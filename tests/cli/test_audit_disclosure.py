@@ -71,7 +71,7 @@ def test_json_holds_the_same_figures_as_the_estimate(folder: Path, run: Run) -> 
     from glassine.formats import load_model
 
     plain = told(run(*COMMAND, "--criterion", "gini", "--json", "--show-small-counts", cwd=folder))
-    assert plain["schema"] == "glassine.findings/11"
+    assert plain["schema"] == "glassine.findings/12"
     assert plain["audience"] == "checker"
     frame = records()
     found = infer_sensitive(load_model(folder / "tree.json"), frame, "level", Adversary())

@@ -54,7 +54,7 @@ def test_attack_tells_what_each_attack_found(folder: Path, run: Run) -> None:
 @pytest.mark.slow
 def test_attack_as_json_can_be_repeated(folder: Path, run: Run) -> None:
     plain = attacked(run(*COMMAND, "--json", cwd=folder))
-    assert plain["schema"] == "glassine.findings/11"
+    assert plain["schema"] == "glassine.findings/12"
     assert plain["audience"] == "checker"
     attacks = {attack["attack"]: attack for attack in plain["attacks"]}
     assert attacks["gap attack"]["detected"] is True

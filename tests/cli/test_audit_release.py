@@ -52,7 +52,7 @@ def test_with_the_records_it_is_judged(run: Run, releases: Path) -> None:
     done = run("audit", "paper.json", "--data", "people.csv", "--sensitive", "job", "-o", "found.json", cwd=releases)
     assert done.status == 1
     found = json.loads((releases / "found.json").read_text())
-    assert found["schema"] == "glassine.findings/11"
+    assert found["schema"] == "glassine.findings/12"
     assert [file["role"] for file in found["inputs"]] == ["release", "data"]
     assert found["sensitive"] == "job"
 

@@ -226,7 +226,7 @@ def test_no_arguments_show_the_help(tmp_path: Path, run: Run) -> None:
         (("export", "m"), "export needs --to."),
         (
             ("export", "m", "--to", "sqll"),
-            "--to must be one of onnx, pmml, python, sql, sklearn, text, json, card, got 'sqll'.",
+            "--to must be one of onnx, pmml, python, sql, sklearn, text, json, card, csv, got 'sqll'.",
         ),
         (("export", "m", "--to", "sqll"), "Did you mean 'sql'?"),
         (("audit", "m", "--shadows", "many"), "--shadows must be a whole number, got 'many'."),

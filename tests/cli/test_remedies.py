@@ -37,7 +37,7 @@ def test_one_command_does_what_all_remedies_that_scrub_ask_for(run: Run, tmp_pat
     assert "[fail]" not in again.out
     advice = json.loads(run("audit", "tree.json", "--domain", "domain.json", "--json", cwd=tmp_path).out)["advice"]
     # Each step is whole for a program that reads only one of them.
-    assert {one["step"] for one in advice if one["action"] == "scrub"} == {f"`{commands[0]}`"}
+    assert {one["command"] for one in advice if one["action"] == "scrub"} == {f"`{commands[0]}`"}
 
 
 def test_a_request_for_a_domain_names_the_command_that_drafts_it(run: Run, tmp_path: Path) -> None:

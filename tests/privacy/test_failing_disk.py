@@ -11,7 +11,7 @@ import pytest
 
 from glassine import Ledger
 from glassine.errors import DamagedLedgerError, LedgerError
-from glassine.privacy import ledger_log
+from glassine.privacy.ledger_log import Log
 
 disk: Any = importlib.import_module("benchmarks.failing_disk")
 
@@ -59,15 +59,15 @@ def test_what_is_read_whole_afterwards_was_an_error_of_the_disk(
 ) -> None:
     ledger = Ledger(tmp_path / "budget.sqlite")
     ledger.budget("patients", 1)
-    read, failing = ledger_log.Log, [True]
+    read, failing = Log.__init__, [True]
 
-    def log(connection: sqlite3.Connection, path: Path, **more: Any) -> Any:
+    def log(new: Log, connection: sqlite3.Connection, path: Path, **more: Any) -> None:
         if failing:
             failing.pop()
             raise DamagedLedgerError("its pages contradict each other", path=path)
-        return read(connection, path, **more)
+        read(new, connection, path, **more)
 
-    monkeypatch.setattr("glassine.privacy.ledger_file.Log", log)
+    monkeypatch.setattr(Log, "__init__", log)
     with pytest.raises(LedgerError, match="reported an input/output error") as caught:
         ledger.account("patients")
     assert type(caught.value) is LedgerError

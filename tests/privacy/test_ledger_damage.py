@@ -15,8 +15,9 @@ from typing import TypeAlias
 import pytest
 
 from glassine.errors import BudgetExceededError, DamagedLedgerError, LedgerError
-from glassine.privacy import ledger_log
+from glassine.privacy.chained_log import next_hash
 from glassine.privacy.ledger import Account, Ledger
+from glassine.privacy.ledger_log import LedgerRow
 from glassine.privacy.unit import PrivacyUnit
 from tests.privacy.journals import PAGE, journal_of
 
@@ -336,8 +337,8 @@ def chained_anew(path: Path, changes: str, *values: str) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(changes, values)
         ((previous,),) = connection.execute("SELECT identity FROM head").fetchall()
-        for row in map(ledger_log.LedgerRow._make, connection.execute(ledger_log.SELECT_ROWS).fetchall()):
-            previous = ledger_log._next_hash(previous, row)
+        for row in map(LedgerRow._make, connection.execute("SELECT * FROM log ORDER BY number").fetchall()):
+            previous = next_hash(previous, row)
             connection.execute("UPDATE log SET hash = ? WHERE number = ?", (previous, row.number))
         connection.execute("UPDATE head SET hash = ?", (previous,))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
 import signal
@@ -16,7 +17,6 @@ from typing import Any
 import pytest
 
 from glassine.errors import DamagedLedgerError, InvalidBudgetError, LedgerError
-from glassine.privacy import ledger_file
 from glassine.privacy.ledger import Ledger
 from glassine.privacy.ledger_log import Log
 from tests.privacy.journals import journal_of
@@ -81,7 +81,7 @@ def test_a_second_name_that_comes_while_it_is_in_use_voids_the_charge(
 
     with monkeypatch.context() as patch:
         if moment == "before the lock":
-            patch.setattr(ledger_file, "Log", linking(Log))
+            patch.setattr(Log, "__init__", linking(Log.__init__))
         else:
             patch.setattr(Log, "append", linking(Log.append))
         with pytest.raises(LedgerError, match="got a second name"):
@@ -329,3 +329,22 @@ def test_names_that_differ_by_letters_are_two_datasets(tmp_path: Path) -> None:
     for name in names:
         ledger.budget(name, 1)
     assert ledger.datasets() == tuple(sorted(names))
+
+
+def test_the_bytes_of_a_ledger_are_those_of_earlier_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = iter(range(100))
+    monkeypatch.setattr(
+        "glassine.privacy.chained_log.secrets.token_bytes",
+        lambda n: hashlib.sha256(str(next(numbers)).encode()).digest()[:n],
+    )
+    monkeypatch.setattr("glassine.privacy.ledger._now", lambda: "2026-01-01T00:00:00+00:00")
+    ledger = Ledger(tmp_path / "budget.sqlite")
+    ledger.budget("patients", 10)
+    for number in range(20):
+        ledger.charge("patients", 0.1, note="a tree " * 50 * number)
+    with closing(sqlite3.connect(ledger.path)) as connection:
+        statements = [statement for (statement,) in connection.execute("SELECT sql FROM sqlite_master ORDER BY rowid")]
+        tables = ("SELECT * FROM log", "SELECT * FROM accounts", "SELECT * FROM head")
+        rows = [connection.execute(table).fetchall() for table in tables]
+    digest = hashlib.sha256(repr((statements, rows)).encode()).hexdigest()
+    assert digest == "a7f81529842272e644e3e6811031b287bd0cb1db0fc3a2025e9090bb5f763d06"

@@ -13,7 +13,7 @@ from tests.repo.code_blocks import ROOT
 ROOMS = [
     ["__init__", "__main__"],
     ["cli"],
-    ["server"],
+    ["plots", "server"],
     ["report"],
     ["auditing", "comparison"],
     ["surrogates"],

@@ -52,6 +52,18 @@ def test_an_audit_of_a_model_alone_loads_no_library_that_only_fits_need(tmp_path
     assert loaded_after(command("audit", "model.json"), tmp_path, among) == ["typer"]
 
 
+@pytest.mark.parametrize(("kind", "needed"), [("tree", []), ("additive", ["scipy.special"])])
+def test_a_private_fit_and_its_audit_load_no_library_for_others(kind: str, needed: list[str], tmp_path: Path) -> None:
+    (tmp_path / "records.csv").write_text("age,ill\n" + "30,no\n60,yes\n" * 50)
+    Domain({"age": Integer(18, 90), "ill": Category(("no", "yes"))}).to_json(tmp_path / "domain.json")
+    heavy = ["pandas", "scipy.special", "scipy.stats", "scipy.interpolate", "scipy.optimize", "sklearn.isotonic"]
+    fit = f"fit {kind} records.csv --target ill --epsilon 1 --domain domain.json -o m.json"
+    # Gaussian noise is calibrated by the normal distribution.
+    assert loaded_after(command(*fit.split()), tmp_path, heavy) == needed
+    audit = command("audit", "m.json", "--domain", "domain.json")
+    assert loaded_after(audit, tmp_path, ["sklearn", "numba", "glassine.learners", *heavy]) == []
+
+
 def test_a_skops_file_is_read_without_polars(tmp_path: Path) -> None:
     # skops looks for its types in every module that is loaded.
     fitted = DecisionTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [0, 1])

@@ -31,7 +31,7 @@ from glassine.auditing.findings import (
 from glassine.auditing.findings.disclosure import ReaderFinding
 from glassine.auditing.judging import judge
 from glassine.auditing.policy import Policy
-from glassine.auditing.remedies import remedy
+from glassine.auditing.remedy import remedy
 from glassine.auditing.schema import MEASURED
 from glassine.auditing.several import SeveralModels
 from glassine.auditing.suppression import Suppression

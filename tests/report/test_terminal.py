@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from glassine.attacks.outcome import NotApplicable
-from glassine.auditing.findings import InputFile, Remedy
+from glassine.auditing.findings import InputFile
+from glassine.auditing.remedy import Remedy
 from glassine.report import render_text
 from glassine.report.rendering import page_of
 from glassine.report.wording import MARKED, NOTICES

@@ -352,7 +352,7 @@ def test_small_counts_are_hidden() -> None:
     assert leaves.n_alone == Below(10)
     assert leaves.rows_alone == ()
     assert {check.rule: check.measured for check in found.checks}["smallest_group"] == Below(10)
-    assert json.loads(json.dumps(found.to_dict()))["schema"] == "glassine.findings/11"
+    assert json.loads(json.dumps(found.to_dict()))["schema"] == "glassine.findings/12"
     assert value(audit(tiny, settings=AuditSettings(show_small_counts=True)).measured["groups"]).smallest == 3
 
 

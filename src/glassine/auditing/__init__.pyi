@@ -6,6 +6,6 @@ from glassine.auditing.inputs import AuditSettings as AuditSettings
 from glassine.auditing.inputs import DisclosureSettings as DisclosureSettings
 from glassine.auditing.inputs import MembershipSettings as MembershipSettings
 from glassine.auditing.policy import Policy as Policy
-from glassine.auditing.remedies import Remedy as Remedy
+from glassine.auditing.remedy import Remedy as Remedy
 
 __all__: list[str]

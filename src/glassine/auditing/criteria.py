@@ -61,7 +61,7 @@ from glassine.auditing.output_criteria import (
     SMALLEST_CLASS_COUNT,
     ZERO_CLASSES,
 )
-from glassine.auditing.remedies import remedy
+from glassine.auditing.remedy import remedy
 from glassine.auditing.size_criteria import (
     DECLARED_K,
     LEAVES_OF_ONE,

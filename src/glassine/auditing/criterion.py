@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, cas
 
 from glassine.attacks.outcome import Below, Measured, ShownCount
 from glassine.auditing.facts import Case, Inapplicable, Kind
-from glassine.auditing.remedies import Remedy, remedy
+from glassine.auditing.remedy import Remedy, remedy
 from glassine.auditing.suppression import Suppression
 from glassine.errors import InvalidPolicyError, Text, marked, parameter, quoted
 
@@ -282,6 +282,7 @@ DOMAIN = remedy(
     "Pass a domain: {step}. Replace its inferred ranges and categories by public ones.",
     "audit",
     python="`domain=`, drafted with `glassine.data.infer_domain`",
+    plain="Describe each attribute in a domain. Replace its inferred ranges and categories by public ones.",
     domain=None,
 )
 SAME_RECORDS = remedy(

@@ -29,7 +29,7 @@ from glassine.auditing.criterion import (
 )
 from glassine.auditing.facts import Case, NamedPeople, Thresholds
 from glassine.auditing.membership_criteria import PRIVATE_RELEASE
-from glassine.auditing.remedies import remedy
+from glassine.auditing.remedy import remedy
 from glassine.errors import first_of
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def MIDPOINTS(limit: int, thresholds: Thresholds, case: Case) -> Check | None:
     "named_by_thresholds",
     "named",
     whole_limit(OCCURRENCES, 20),
-    label="NamedPeople by thresholds",
+    label="Named by thresholds",
     measures="Largest number of records, or people, that thresholds name: flagged by the midpoint attack, with the "
     "data; else sides of thresholds that are not public where fewer than 10 are expected within one resolution.",
     unmeasured="Whether thresholds can name a record was not measured: {reason}",

@@ -351,7 +351,7 @@ def _with_named(shown: Attribute, column: AnyArray, values: Sequence[Scalar]) ->
     if isinstance(wider, Integer):
         # Doubles round large whole numbers.
         whole = [int(value) for value in numbers]
-        ends = (shown.lo, shown.hi) if isinstance(shown, Integer) else ()
+        ends = shown.ends if isinstance(shown, Integer) else ()
         return replace(wider, lo=min(wider.lo, *ends, *whole), hi=max(wider.hi, *ends, *whole))
     # Of a continuum no single value has a measure.
     return None if isinstance(wider, Real) and wider.resolution is None else wider
@@ -444,11 +444,8 @@ def compare_records(
     if public or not recipe:
         return found
     numbers_of = read(table, recipe)[1].counts()
-    foreign = {
-        name: own
-        for name, own in outside_of(Domain(recipe), table).items()
-        if is_number(recipe[name]) or not numbers_of[name][Flag.OK]
-    }
+    asked = {name: own for name, own in recipe.items() if is_number(own) or not numbers_of[name][Flag.OK]}
+    foreign = outside_of(Domain(asked), table) if asked else {}
     outside = {**{name: own for name, own in found.outside.items() if name not in foreign}, **foreign}
     whole = {**found.whole, **{name: bounds(name, recipe, implied=True) for name in foreign}}
     words = {**found.words, **_words(table, recipe, foreign, below)}

@@ -32,7 +32,7 @@ from glassine.auditing.findings.policies import PolicyFinding
 from glassine.auditing.findings.values import Verdict
 from glassine.auditing.membership_criteria import attack_bounds
 from glassine.auditing.policy import NAMED, Policy
-from glassine.auditing.remedies import Remedy, Retraining, in_one_copy, remedy
+from glassine.auditing.remedy import Remedy, Retraining, in_one_copy, remedy
 from glassine.auditing.suppression import Suppression
 from glassine.errors import first_of
 
@@ -43,6 +43,7 @@ PUBLIC_DOMAIN = remedy(
     "Replace the inferred ranges and categories of {step} by public ones.",
     "domain",
     python="the domain (`glassine.data.infer_domain` drafts one)",
+    plain="Replace the inferred ranges and categories of the domain by public ones.",
 )
 PRIVATE_ADDITIVE = remedy(
     "A private additive model ({step}) has a guarantee, which covers these checks if you accept it.",
@@ -127,10 +128,8 @@ def advise(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[Remedy,
 
 def recoded(columns: Sequence[str]) -> Remedy:
     """Return what comes before all other advice where records hold what the domain does not declare."""
-    return remedy(
-        f"Recode {first_of(columns)} in the records as the domain declares, or correct the domain. `glassine domain "
-        "check` lists the rows."
-    )
+    plain = f"Recode {first_of(columns)} in the records as the domain declares, or correct the domain."
+    return Remedy(text=f"{plain} `glassine domain check` lists the rows.", plain=plain)
 
 
 def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
@@ -148,7 +147,9 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
         helpful = recoded(case.odd) if case.odd else MATCHING
     elif helpful is SAME_RECORDS and not case.mismatch:
         helpful = COUNTED_TOGETHER if case.countable else APART if case.has_data else PROVING
-    return None if helpful is None else replace(helpful, text=_addressed(helpful.text, case))
+    if helpful is None:
+        return None
+    return replace(helpful, text=_addressed(helpful.text, case), plain=_addressed(helpful.plain, case))
 
 
 def _addressed(text: str, case: Case) -> str:
@@ -182,7 +183,15 @@ def _about_guarantee(policy: Policy, case: Case, failing: Iterable[Check], open_
         trust += "both, set"
         if case.retrainable:
             trust = "This policy does not accept guarantees. As you trained the model, you can set"
-        return [remedy(f"{trust} `accept_guarantee = true` in the policy.", "accept", accept_guarantee=True)]
+        return [
+            remedy(
+                f"{trust} `accept_guarantee = true` in the policy.",
+                "accept",
+                python="`Policy(accept_guarantee=True)`",
+                plain=f"{trust} the policy to accept guarantees.",
+                accept_guarantee=True,
+            )
+        ]
     return []
 
 

@@ -20,7 +20,7 @@ from glassine.auditing.criterion import (
     unknown,
 )
 from glassine.auditing.facts import Case, EffectiveParameters, OutcomeCells
-from glassine.auditing.remedies import remedy
+from glassine.auditing.remedy import remedy
 from glassine.models.implied import implied_advantage
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def _up(value: float) -> float:
         ),
         "regression": remedy(
             "{Retrain} with at least 14 {units} per column: join categories of few {units}, such as by "
-            "`min_frequency=10`, or leave columns out."
+            "`min_frequency=10`, or leave columns out.",
+            plain="{Retrain} with at least 14 {units} per column: join categories of few {units}, or drop columns.",
         ),
         "ensemble": remedy(
             "{Retrain} with larger leaves: at least 50 {units} in each of a forest for balanced outcomes, 20 for rare "
@@ -230,6 +231,7 @@ SMALLER_MODEL = for_kinds(
         "{Retrain} a smaller model, or a private one with {step}. This model fits its training records too closely.",
         "fit",
         python="`PrivateTreeClassifier` or `PrivateRuleListClassifier`",
+        plain="{Retrain} a smaller model, or a private one. This model fits its training records too closely.",
     ),
 ) | {
     "release": PRIVATE_RELEASE,

@@ -22,7 +22,7 @@ from glassine.auditing.criterion import (
     whole_limit,
 )
 from glassine.auditing.facts import Case, FittedValues, Kind, OutcomeCells
-from glassine.auditing.remedies import remedy
+from glassine.auditing.remedy import remedy
 from glassine.errors import first_of
 from glassine.formats.canonical import FileForm, LongText
 

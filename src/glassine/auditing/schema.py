@@ -35,7 +35,7 @@ MEASURED: dict[str, Any] = {
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON schema of ``glassine.findings/11``."""
+    """Return the JSON schema of ``glassine.findings/12``."""
     hints = get_type_hints(Findings)
     names = [field.name for field in dataclasses.fields(Findings) if field.name not in ("holder", "measured")]
     properties: dict[str, Any] = {

@@ -28,7 +28,7 @@ from glassine.auditing.criterion import (
 )
 from glassine.auditing.facts import Case, OutcomeCells, Sizes
 from glassine.auditing.membership_criteria import rounded_share
-from glassine.auditing.remedies import Retraining, remedy
+from glassine.auditing.remedy import Retraining, remedy
 from glassine.auditing.suppression import Suppression
 
 SMALL = 10
@@ -41,6 +41,8 @@ MERGE_SMALL: Remedies = {
     "tree": remedy(
         f"Merge leaves with fewer than {SMALL} {{units}}: {{step}}. Or {{retrain}} with `min_samples_leaf={SMALL}`.",
         "scrub",
+        plain=f"Merge leaves with fewer than {SMALL} {{units}}. Or {{retrain}} with at least {SMALL} {{units}} in "
+        "each leaf.",
         retraining=Retraining(f"`min_samples_leaf={SMALL}`", {"min_samples_leaf": SMALL}),
         smallest_leaf=SMALL,
     ),
@@ -161,12 +163,15 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
             f"Merge leaves with fewer than {limit} {{units}}: {{step}}. Or {{retrain}} with "
             f"`min_samples_leaf={limit}`.",
             "scrub",
+            plain=f"Merge leaves with fewer than {limit} {{units}}. Or {{retrain}} with at least {limit} {{units}} in "
+            "each leaf.",
             retraining=Retraining(f"`min_samples_leaf={limit}`", {"min_samples_leaf": limit}),
             smallest_leaf=limit,
         ),
         "rule list": lambda limit: remedy(
             f"{{Retrain}} with a larger minimum support, such as `min_samples_leaf={limit}` of an optimal list, or "
             "without the rules that capture few records.",
+            plain="{Retrain} with a larger minimum support, or without the rules that capture few {units}.",
             retraining=Retraining(f"`min_samples_leaf={limit}` of an optimal list", {"min_samples_leaf": limit}),
         ),
         "additive model": lambda limit: remedy(
@@ -176,10 +181,12 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
         ),
         "regression": lambda limit: remedy(
             f"{{Retrain}} with categories of fewer than {limit} {{units}} joined to others, such as by "
-            f"`min_frequency={limit}` of a `OneHotEncoder`."
+            f"`min_frequency={limit}` of a `OneHotEncoder`.",
+            plain=f"{{Retrain}} with categories of fewer than {limit} {{units}} joined to others.",
         ),
         "ensemble": lambda limit: remedy(
             f"{{Retrain}} with `min_samples_leaf={limit}`, of LightGBM `min_data_in_leaf={limit}`.",
+            plain=f"{{Retrain}} with at least {limit} {{units}} in every leaf.",
             retraining=Retraining(f"`min_samples_leaf={limit}`", {"min_samples_leaf": limit}),
         ),
     },

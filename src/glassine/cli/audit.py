@@ -62,6 +62,8 @@ IN_PIPELINES = (
     "status 3 pass (GitHub: `tolerate-unknown: true`; GitLab: `allow_failure: {exit_codes: 3}`)."
 )
 """What to do in a pipeline with advice to give records."""
+IN_PIPELINES_PLAIN = "Records need not be in the pipeline: audit the model where they are, before you commit it."
+"""The same for people without a shell."""
 INCONCLUSIVE = 3
 """Exit status where no verdict is possible."""
 WORST_FIRST = (2, 1, 3, 0)
@@ -212,9 +214,10 @@ def _finished(findings: Findings, files: dict[str, FileContent | None], options:
         and records.data is None
         and any("data" in one.parameters for one in findings.advice)
     ):
-        from glassine.auditing.remedies import Remedy
+        from glassine.auditing.remedy import Remedy
 
-        findings = replace(findings, advice=(*findings.advice, Remedy(text=IN_PIPELINES)))
+        more = Remedy(text=IN_PIPELINES, plain=IN_PIPELINES_PLAIN)
+        findings = replace(findings, advice=(*findings.advice, more))
     return findings.public() if options.report.audience == "public" else findings
 
 

@@ -14,7 +14,6 @@ from glassine.auditing.findings import Findings
 from glassine.cli.naming import in_commands
 from glassine.cli.options import JsonOption, OverwriteOption, option
 from glassine.cli.progress import stages
-from glassine.cli.quality import Measured, changed, quality, sentences
 from glassine.cli.writing import check_outputs, print_value, refuse_dash
 from glassine.domain import Domain, Real
 from glassine.domain import Literal as Condition
@@ -24,6 +23,7 @@ from glassine.formats import as_model, tree_or_rules, write_model
 from glassine.models import Evidence, Rule, RuleList
 from glassine.records.arrays import Indices
 from glassine.report import render_html
+from glassine.scrubbing.cost import Measured, changed, quality, sentences
 from glassine.scrubbing.scrub import ScrubResult, scrub
 
 # Ten measurements of cell nuclei: the largest value that is possible at all, and the step in which it is recorded, of

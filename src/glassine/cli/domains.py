@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from glassine.cli.options import (
     JsonOption,
     LimitOptions,
     ModelFileOptions,
+    OptionGroup,
     OverwriteOption,
     RecordsArgument,
     RecordsFileOptions,
@@ -65,8 +67,18 @@ TestedOption: TypeAlias = Annotated[
 ]
 
 
+class DraftOptions(OptionGroup, heading="The draft"):
+    """What a draft holds."""
+
+    model: Path | None = option("FILE", "Take the attributes that this model tests, and no others.")
+    code: list[str] | None = option(
+        "COLUMN=CODE:LABEL", "Special code of a number, such as income=-9:refused; repeat it for more."
+    )
+
+
 def infer_command(
     data: RecordsArgument,
+    wish: DraftOptions,
     written: RecordsFileOptions,
     limits: LimitOptions,
     output: DraftOption = None,
@@ -75,7 +87,6 @@ def infer_command(
         list[str] | None,
         option("COLUMN", "Column to keep though it looks like an identifier, dates or free text; repeat it for more."),
     ] = None,
-    model: TestedOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Draft a domain from records, each attribute marked as inferred.
@@ -89,6 +100,7 @@ def infer_command(
     """
     from glassine.data.inference import draft, header_values, remarks, repeats
 
+    model = wish.model
     check_outputs([output], [data, model], overwrite=overwrite)
     check_ending(output, ENDINGS, "domains are written as JSON or TOML")
     tested = (
@@ -119,7 +131,7 @@ def infer_command(
             raise InvalidDataError(
                 f"{model} tests none of the columns.", remedy=f"Check their names.{listed('', table.names)}"
             )
-        domain, undeclared = draft(table.restrict(left))
+        domain, undeclared = draft(table.restrict(left), _special(wish.code or [], left))
         remarked = remarks(table.restrict(domain.names))
     for name, reason in undeclared.items():
         tell(f"glassine: {name}: left out: {reason}")
@@ -130,6 +142,7 @@ def infer_command(
         tell(f"glassine: {_shown(names)}: {text}")
     if stated := _codes(first, table.names):
         tell(f"glassine: To state these codes as missing: {stated}")
+        tell("glassine: To keep them apart, as special codes: --code=COLUMN=CODE:LABEL for each")
     for repeat in repeated.values():
         tell(f"glassine: {repeat}")
     if repeated:
@@ -165,6 +178,28 @@ def infer_command(
             said += f"\nNext, with these options in every command: glassine domain check {output} --data {read}"
         with concluding():
             say(said)
+
+
+def _special(stated: Sequence[str], names: Sequence[str]) -> dict[str, dict[float, str]]:
+    """Return the special codes of each column, and their labels."""
+    out: dict[str, dict[float, str]] = {}
+    for text in stated:
+        column, _, rest = text.rpartition("=")
+        number, _, label = rest.partition(":")
+        try:
+            value = int(number) if re.fullmatch(r"-?[0-9]{1,300}", number) else float(number)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value) or not label:
+            raise InvalidParameterError(
+                f"--code is {text!r}, which is not COLUMN=CODE:LABEL.", remedy="Write income=-9:refused."
+            )
+        if column not in names:
+            raise InvalidDataError(f"--code names {column!r}, which is not a column.{listed(column, names)}")
+        if value in out.get(column, {}):
+            raise InvalidParameterError(f"--code gives {column}={number} twice.", remedy="Drop one.")
+        out.setdefault(column, {})[value] = label
+    return out
 
 
 def _alike(remarks: Mapping[str, str]) -> dict[str, list[str]]:

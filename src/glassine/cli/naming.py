@@ -14,7 +14,7 @@ from glassine.errors import GlassineError
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
-    from glassine.auditing.remedies import Remedy
+    from glassine.auditing.remedy import Remedy
 
 MOST_NAMES = 8
 """Names that are listed where none is near."""
@@ -79,10 +79,18 @@ ANSWERS = (
 )
 """What to do with the answers to the requests of findings."""
 
+ANSWERS_PLAIN = (
+    "Enter what the publisher answers: which cut points are public, the fewest records of a leaf, the step of rounded "
+    "counts, whether each person has one record, and whether records are weighted; of a regression the number of "
+    "records, the family of the outcome and how standard errors follow."
+)
+"""The same for people without a shell."""
+
 ACCEPTED = "For example: `echo 'accept_guarantee = true' > accept.toml`, then `--policy accept.toml`."
 """How a policy file is made that accepts a guarantee, where none was given."""
 
 JUDGED_BY_DATA = "Without the training records (`--data FILE`), the verdict on the copy can be inconclusive."
+NOT_JUDGED = "Without the training records, the verdict on the copy can be inconclusive."
 
 
 def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy:
@@ -90,7 +98,7 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
 
     Examples
     --------
-    >>> from glassine.auditing.remedies import remedy
+    >>> from glassine.auditing.remedy import remedy
     >>> as_command(remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10)).text
     'Merge small leaves: `glassine scrub --smallest-leaf 10`.'
     >>> as_command(remedy("Pass the training records: {step}.", "audit", data=None)).text
@@ -106,7 +114,7 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
     if not remedy.action:
         return remedy
     if remedy.action == "accept":
-        return remedy if "policy" in (files or {}) else replace(remedy, text=f"{remedy.text} {ACCEPTED}")
+        return remedy if "policy" in (files or {}) else remedy.then(ACCEPTED)
     # A backtick would end the command.
     names = {role: shlex.quote(name) for role, name in (files or {}).items() if "`" not in name}
     # These are options already, with a blank before them; without any, they are nothing.
@@ -117,11 +125,11 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
         read = [f"--{role} {names.get(role, 'FILE')}" for role in ("domain", "data")]
         read += [f"--policy {names['policy']}"] if "policy" in names else []
         step = f"`{' '.join(['glassine rebuild', *models, *read])} --count-from-data{names[WRITTEN]}{names[READING]}`"
-        return replace(remedy, step=step, text=remedy.text.replace(remedy.step, step))
+        return remedy.commanded(step)
     if remedy.action == "domain":
         step = f"a draft (`glassine domain infer {names.get('data', 'FILE')}{names[WRITTEN]} -o {DRAFT[True]}`)"
         step = f"`{names['domain']}`" if "domain" in names else step
-        return replace(remedy, step=step, text=remedy.text.replace(remedy.step, step))
+        return remedy.commanded(step)
     words, options = ["glassine", COMMANDS.get(remedy.action, remedy.action)], []
     for name, value in remedy.parameters.items():
         if (remedy.action, name) == ("fit", "model"):
@@ -151,7 +159,7 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
         if remedy.action == "disclose":
             options += [*read, *([f"--sensitive {names['sensitive']}"] if "sensitive" in names else [])]
         step = f"`{' '.join([*words, *options])}`"
-    return replace(remedy, step=step, text=remedy.text.replace(remedy.step, step))
+    return remedy.commanded(step)
 
 
 OF_AUDITS = {
@@ -181,12 +189,12 @@ def in_own_command(remedy: Remedy, typed: Sequence[str], parameters: Collection[
 
     Examples
     --------
-    >>> from glassine.auditing.remedies import Retraining, remedy
+    >>> from glassine.auditing.remedy import Retraining, remedy
     >>> smaller = remedy("Retrain: epsilon at most 1.", retraining=Retraining("epsilon at most 1", {"epsilon": 1.0}))
     >>> in_own_command(smaller, ["fit", "tree", "a.csv", "--epsilon", "9"], {"epsilon"}).text
     'Retrain: `glassine fit tree a.csv --epsilon 1 --overwrite`. The budgets of both fits add up.'
     """
-    from glassine.auditing.remedies import CheckerText
+    from glassine.auditing.remedy import CheckerText
 
     again = remedy.retraining
     if again is None or not set(again.parameters) <= set(parameters):
@@ -230,7 +238,7 @@ def in_commands(
 ) -> Findings:
     """Return findings whose advice names commands, options and the files of each role."""
     # Files of records, and how they are read, are named to the checker only.
-    from glassine.auditing.remedies import CheckerText, Remedy
+    from glassine.auditing.remedy import CheckerText, Remedy
 
     copies = [file.clean_copy for file in findings.files if file.clean_copy is not None]
     files = {**(files or {}), **({"clean copy": f"clean{copies[0].extension}"} if copies else {})}
@@ -239,11 +247,11 @@ def in_commands(
     if records and findings.holder is None:
         named = _commands(findings.advice, {**(files or {}), **records})
         advice = tuple(
-            replace(one, text=CheckerText(one.text, bare.text), step=CheckerText(one.step, bare.step))
+            replace(one, text=CheckerText(one.text, bare.text), command=CheckerText(one.command, bare.command))
             for one, bare in zip(named, advice, strict=True)
         )
     if findings.requests and findings.verdict == "inconclusive" and findings.guarantee is None:
-        advice = (*advice, Remedy(text=ANSWERS))
+        advice = (*advice, Remedy(text=ANSWERS, plain=ANSWERS_PLAIN))
     policies = tuple(
         entry if entry.remedy is None else replace(entry, remedy=as_command(entry.remedy, files))
         for entry in findings.policies
@@ -255,7 +263,7 @@ def _commands(advice: Sequence[Remedy], files: Mapping[str, str] | None) -> tupl
     commands = [as_command(one, files) for one in advice]
     first = next((i for i, one in enumerate(commands) if one.action == "scrub"), None)
     if first is not None and "data" not in (files or {}):
-        commands[first] = replace(commands[first], text=f"{commands[first].text} {JUDGED_BY_DATA}")
+        commands[first] = commands[first].then(JUDGED_BY_DATA, NOT_JUDGED)
     return tuple(commands)
 
 

@@ -31,7 +31,6 @@ from glassine.cli.options import (
     output_option,
 )
 from glassine.cli.progress import stages
-from glassine.cli.quality import changed, quality, sentences
 from glassine.cli.reading import (
     check_person,
     identifiers,
@@ -44,6 +43,7 @@ from glassine.cli.reading import (
 from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
 from glassine.errors import GlassineError, InvalidParameterError
 from glassine.files import read_once
+from glassine.scrubbing.cost import changed, quality, sentences
 
 
 class CopyOptions(OptionGroup, heading="The copy"):

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from glassine.cli.naming import in_options
 from glassine.cli.options import HoldoutOption, OptionGroup, TrustOption, option
 from glassine.cli.progress import stages
-from glassine.cli.quality import BASELINES, sentences
 from glassine.cli.reading import check_person, identifiers, load_published, read_domain, read_records
 from glassine.cli.training import TrainingFile, without
 from glassine.cli.writing import one_line, print_value, write_by_ending
 from glassine.errors import InvalidParameterError, UnsupportedModelError
 from glassine.records.purpose import Purpose
+from glassine.scrubbing.cost import BASELINES, sentences
 
 if TYPE_CHECKING:
     from glassine.comparison.twin import TwinComparison, TwinSide

@@ -89,10 +89,11 @@ class NumberFactor:
                     f"{literal.attribute!r} is a continuum, but the model compares it with the value {value!r}.",
                     remedy="Declare a resolution.",
                 )
-            if not self._attribute.lo <= value <= self._attribute.hi or not self._attribute.measure(below, value):
+            low, high = self._attribute.ends
+            if not low <= value <= high or not self._attribute.measure(below, value):
                 raise InvalidModelError(
                     f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain "
-                    f"[{self._attribute.lo}, {self._attribute.hi}].",
+                    f"[{low}, {high}].",
                     remedy="Mend the domain or the model.",
                 )
             pieces.append((below, value))
@@ -129,14 +130,16 @@ class NumberFactor:
             step = exact(1 if isinstance(attribute, Integer) else attribute.resolution or 0)
             before = int(attribute.measure(-math.inf, lo)) if lo != -math.inf else 0
             places = before + _below(int(self.sizes[atom]), len(rows), rng)
+            # Special codes below the bounds come before the values within them, the others behind.
+            outer = [code for code in attribute.codes if not attribute.lo <= code <= attribute.hi]
+            first = sum(code < attribute.lo for code in outer)
+            within = int(attribute.measure(-math.inf, math.inf)) - len(outer)
             # A quotient of whole numbers is the nearest float of the decimal, so that 3 steps of 0.1 are 0.3.
             whole = math.lcm(step.denominator, exact(attribute.lo).denominator)
-            out[rows] = (int(exact(attribute.lo) * whole) + int(step * whole) * places) / whole
-        if (
-            isinstance(attribute, Integer)
-            and not attribute.missing
-            and max(abs(attribute.lo), abs(attribute.hi)) < 2**53
-        ):
+            out[rows] = (int(exact(attribute.lo) * whole) + int(step * whole) * (places - first)) / whole
+            for place, code in enumerate(outer):
+                out[rows[places == (place if place < first else place + within)]] = code
+        if isinstance(attribute, Integer) and not attribute.missing and max(map(abs, attribute.ends)) < 2**53:
             return {self.attributes[0]: out.astype(np.int64)}
         return {self.attributes[0]: out}
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, overload
 
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
+from glassine.exports import Displayed
 from glassine.files import FileContent, check_readable, read_bytes, write_bytes
 from glassine.formats.builder import place_of
 from glassine.formats.canonical import CleanCopy, FileForm, clean_copy, is_canonical, writer_of, written
@@ -120,7 +121,7 @@ def load_model(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFile:
+class ModelFile(Displayed):
     """A model that was read from a file, and what of the file may be released.
 
     Attributes

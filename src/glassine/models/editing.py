@@ -358,7 +358,7 @@ def _applied(term: Term, action: str, parameters: Mapping[str, Any]) -> Array:
     cells = (
         (parameters["row"], parameters["column"])
         if "row" in parameters
-        else (slice(parameters["first"], parameters["last"] + 1),)
+        else (_in_range(term, action, parameters["first"], parameters["last"]),)
     )
     weights = (np.ones(term.shape) if term.weights is None else term.weights)[cells].reshape(-1).tolist()
     for k in outputs:
@@ -373,13 +373,17 @@ def _applied(term: Term, action: str, parameters: Mapping[str, Any]) -> Array:
     return scores + 0.0
 
 
+def _in_range(term: Term, action: str, first: int, last: int) -> list[int]:
+    """Return the bins of a range that an action changes: special codes have no place in an order."""
+    apart = getattr(term.bins[0], "coded", ()) if action in ("smooth", "monotone") else ()
+    return [place for place in range(first, last + 1) if place not in apart]
+
+
 def _row(action: str, scores: list[float], weights: list[float], parameters: Mapping[str, Any]) -> list[float]:
     if action == "flatten":
         return [weighted_mean(scores, weights)] * len(scores)
     if action == "monotone":
-        if parameters["direction"] == "increasing":
-            return isotonic(scores, weights)
-        return [-score for score in isotonic([-score for score in scores], weights)]
+        return isotonic(scores, weights, increasing=parameters["direction"] == "increasing")
     for _ in range(parameters["passes"]):
         scores = smoothed(scores, weights, parameters["strength"])
     return scores

@@ -10,6 +10,7 @@ import numpy as np
 
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError, parameter
+from glassine.exports import Displayed
 from glassine.models.evidence import cell_shares
 from glassine.models.records import read_records
 from glassine.models.tree import Forest
@@ -81,7 +82,7 @@ def _shares(tree: Any) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TreeEnsemble:
+class TreeEnsemble(Displayed):
     """Trees that predict together: a forest, or boosted trees.
 
     Attributes

@@ -30,7 +30,7 @@ def linear(model: ScoringModel) -> RegressionModel:
     Raises
     ------
     InvalidModelError
-        If a term is of two attributes.
+        If a term is of two attributes, or a number has special codes.
     """
     pairs = [term.name for term in model.terms if len(term.bins) > 1]
     if pairs:
@@ -78,6 +78,8 @@ def _number(term: Term) -> tuple[Array, list[Effect]]:
     bins = term.bins[0]
     if not isinstance(bins, NumericBins):
         raise InvalidModelError(f"the term {term.name!r:.60} is not of a number.")
+    if bins.codes:
+        raise InvalidModelError(f"{bins.attribute!r:.60} has special codes, which have no place on a line.")
     scores, cuts = _scores(term), np.array(bins.cuts)
     if not len(cuts):
         return scores[0], []

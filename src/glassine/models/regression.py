@@ -11,6 +11,7 @@ import numpy as np
 from glassine.domain import Category, Real
 from glassine.domain.attributes import LARGEST, Attribute, Scalar, is_name, is_scalar, is_whole
 from glassine.errors import InvalidModelError, check_choice, parameter
+from glassine.exports import Displayed
 from glassine.models.effects import Effect, Equal, Factor, Power, numbers_of
 from glassine.models.evidence import check_classes, check_guarantee, class_array
 from glassine.models.guarantee import Guarantee
@@ -127,7 +128,7 @@ class FitStatistics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class RegressionModel:
+class RegressionModel(Displayed):
     """A published regression: for each record, the intercept plus a coefficient times each column.
 
     Parameters

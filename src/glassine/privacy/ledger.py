@@ -14,13 +14,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from glassine.errors import BudgetExceededError, GlassineError, InvalidBudgetError, LedgerError, parameter
+from glassine.exports import Displayed
+from glassine.privacy.chained_file import ChainedFile
 from glassine.privacy.exact import Number, decimal, decimal_above, decimal_below
-from glassine.privacy.ledger_file import NO_LEDGER, LedgerFile
 from glassine.privacy.ledger_log import (
     BUDGET,
     CHARGE,
     FINEST,
     LARGEST,
+    NO_LEDGER,
     Account,
     Entry,
     LedgerRow,
@@ -55,7 +57,7 @@ class BudgetChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
+class Verification(Displayed):
     """A ledger that was checked whole, and what it says of certificates.
 
     Attributes
@@ -78,7 +80,7 @@ class Verification:
         return all(payment.status == "paid" for payment in self.payments)
 
 
-class Ledger:
+class Ledger(Displayed):
     """Privacy budgets of datasets in one SQLite file.
 
     Guarantee
@@ -363,8 +365,8 @@ class Ledger:
         return Verification(ledger=log.identity, entries=entries, payments=tuple(payments))
 
     @property
-    def _file(self) -> LedgerFile:
-        return LedgerFile(self.path, self.timeout)
+    def _file(self) -> ChainedFile[Log]:
+        return ChainedFile(self.path, self.timeout, Log)
 
     def _account(self, log: Log, dataset: str) -> Account:
         account = log.accounts.get(dataset)

@@ -7,7 +7,7 @@ names are cleaned before.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias, dataclass_transform
 
 from markupsafe import Markup
@@ -114,12 +114,25 @@ class Definitions(Block):
 
 
 class Points(Block, kw_only=True):
-    """A list of sentences; ``style`` is ``advice`` for numbered steps, ``missing`` for caveats."""
+    """A list of sentences; ``style`` is ``advice`` for numbered steps, ``missing`` for caveats.
+
+    Where ``plain`` has the same steps for people without a shell, a page shows those, and the code of the items below.
+    """
 
     items: tuple[str, ...]
+    plain: tuple[str, ...] = ()
     style: str = ""
     title: str = ""
     first: int = 1
+
+    def up_to(self, n: int) -> Points:
+        """Return the first of the items."""
+        return replace(self, items=self.items[:n], plain=self.plain[:n])
+
+    def after(self, n: int) -> Points | None:
+        """Return the other items, without a title; None where there are no more."""
+        rest = replace(self, items=self.items[n:], plain=self.plain[n:], title="", first=self.first + n)
+        return rest if rest.items else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

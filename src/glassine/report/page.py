@@ -5,13 +5,18 @@ from __future__ import annotations
 import functools
 import json
 import re
+from collections.abc import Iterable
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from glassine.report import wording
+from glassine.report.blocks import Block
 from glassine.report.section import Page
 from glassine.report.terms import TERMS
+
+CODE = re.compile(r"`([^`]+)`")
+"""Code in a text."""
 
 
 @functools.cache
@@ -26,6 +31,7 @@ def environment() -> Environment:
     )
     environment.globals["meanings"] = TERMS
     environment.filters["code"] = _code
+    environment.filters["code_pieces"] = CODE.findall
     environment.filters["percent"] = wording.percent
     environment.filters["plural"] = wording.plural
     return environment
@@ -46,9 +52,15 @@ def as_html(page: Page) -> str:
     )
 
 
+def blocks_html(blocks: Iterable[Block]) -> str:
+    """Return blocks as a piece of HTML, as a page has them."""
+    template = environment().from_string("{% from 'blocks.html' import render %}{{ render(blocks) }}")
+    return template.render(blocks=tuple(blocks))
+
+
 def _code(text: str) -> Markup:
     """Return text with everything between backticks set as code."""
-    pieces = re.split(r"`([^`]+)`", text)
+    pieces = CODE.split(text)
     return Markup("").join(
         Markup("<code>{0}</code>").format(piece) if i % 2 else Markup.escape(piece) for i, piece in enumerate(pieces)
     )

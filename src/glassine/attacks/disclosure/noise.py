@@ -8,7 +8,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_ndtr
 
 from glassine.errors import InvalidParameterError
 from glassine.records.arrays import Array, Ints
@@ -78,6 +77,9 @@ class CountNoise:
             return np.where((counts >= low) & (counts <= high), 0.0, -np.inf)
         away = (counts - published) / self.scale
         if self.kind == "gaussian":
+            # importing it takes longer than the audit of a tree, whose noise is mostly geometric
+            from scipy.special import log_ndtr
+
             # Of a count of 0 it is only known that the noisy one was not positive.
             return np.asarray(log_ndtr(-away)) if published == 0 else -0.5 * away * away
         return -np.abs(away)

@@ -26,6 +26,7 @@ from glassine.attacks.membership.union import readings
 from glassine.attacks.outcome import Outcome
 from glassine.domain.single import single_bound, single_sides
 from glassine.errors import InvalidParameterError, UnsupportedModelError, parameter
+from glassine.exports import DisplayedToCheckers
 from glassine.records.arrays import Bools
 
 N_TRIALS, MAX_TRIALS = 25, 5_000
@@ -89,7 +90,7 @@ class ChanceRate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MidpointResult:
+class MidpointResult(DisplayedToCheckers):
     """What the thresholds of a model reveal about the candidates.
 
     Attributes

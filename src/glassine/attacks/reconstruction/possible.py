@@ -6,18 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from glassine.attacks.disclosure.noise import CountNoise
 from glassine.counting import MAX_STEPS, Measure, Region, RegionCounter, Space
 from glassine.domain import Domain, Real
 from glassine.errors import InvalidParameterError, Text, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, RuleList
 from glassine.records.arrays import AnyArray, Indices
-
-if TYPE_CHECKING:
-    from glassine.attacks.disclosure.noise import CountNoise
 
 
 class Worlds:
@@ -290,7 +287,4 @@ def _claimed_noise(model: DecisionTree | RuleList) -> CountNoise | None:
     scale = None if model.guarantee is None or model.approximate else model.guarantee.count_scale
     if scale is None:
         return None
-    # importing the package takes a second
-    from glassine.attacks.disclosure.noise import CountNoise
-
     return CountNoise("geometric", scale)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from glassine.auditing.findings.values import Verdict
-from glassine.auditing.remedies import Remedy
+from glassine.auditing.remedy import Remedy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,9 +78,14 @@ def _of_findings(id: str, name: str, findings: Findings) -> Section:
         paragraph(findings.decision, "lead"),
         (one.blocks for one in files),
         policy.blocks,
-        Points(items=steps, style="advice", title="What to do") if steps else None,
+        steps,
         link=name,
-        text=(findings.decision, *(line for one in files for line in one.text), *policy.text, *steps),
+        text=(
+            findings.decision,
+            *(line for one in files for line in one.text),
+            *policy.text,
+            *(steps.items if steps else ()),
+        ),
     )
 
 

@@ -101,18 +101,27 @@ def _label(name: str, policy: Policy, kind: str) -> str:
     return label[0].upper() + label[1:]
 
 
-def _limit(check: Check, limit: Limit[float] | None) -> str:
+def limits_of(policy: Policy) -> Iterator[tuple[str, str, str]]:
+    """Yield the label of each limit of a policy, the limit in words, and what it limits, for trees."""
+    for criterion in policy.criteria:
+        value = None if criterion.stated else getattr(policy, criterion.key)
+        if value is not None:
+            limit = 0 if criterion.limit.switch else value
+            yield _label(criterion.name, policy, "tree"), _limit(limit, criterion.limit), criterion.measures
+
+
+def _limit(value: float, limit: Limit[float] | None) -> str:
     if limit is None:
-        return f"{check.limit:g}"
+        return f"{value:g}"
     unit = limit.unit.name
-    if unit in ("values", "occurrences", "bytes", "files") and not check.limit:
+    if unit in ("values", "occurrences", "bytes", "files") and not value:
         return NONE_ALLOWED
     figure = {
-        "records": wording.people(round(check.limit)),
-        "share": f"{100 * check.limit:g}%",
-        "bits": f"{check.limit:,g} bits",
-        "bytes": f"{check.limit:,.0f} bytes",
-    }.get(unit, f"{check.limit:,g}")
+        "records": wording.people(round(value)),
+        "share": f"{100 * value:g}%",
+        "bits": f"{value:,g} bits",
+        "bytes": f"{value:,.0f} bytes",
+    }.get(unit, f"{value:,g}")
     return f"at {'least' if limit.fewest else 'most'} {figure}"
 
 
@@ -147,7 +156,7 @@ def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
     return CheckRow(
         rule=check.rule,
         label=_label(check.rule, policy, kind),
-        limit=_limit(check, limit),
+        limit=_limit(check.limit, limit),
         measured=measured,
         status=check.status,
         meaning=wording.clean(check.meaning),
@@ -167,13 +176,10 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
     unmeasured = unmeasured_sentence(measures) if verdict == "within policy" else ""
     against = tuple(worded(c, policy, kind) for s in ("fail", "unknown") for c in checks if c.status == s)
     steps = steps_of(findings)
-    more = steps[FIRST_STEPS:]
+    more = None if steps is None else steps.after(FIRST_STEPS)
     todo = blocks_of(
-        Points(items=steps[:FIRST_STEPS], style="advice", title="What to do") if steps else None,
-        fold(
-            wording.plural(len(more), "more step"),
-            Points(items=more, style="advice", first=FIRST_STEPS + 1) if more else None,
-        ),
+        None if steps is None else steps.up_to(FIRST_STEPS),
+        fold(wording.plural(len(more.items), "more step"), more) if more is not None else None,
         asked_for(findings),
     )
     columns = tuple(filter(None, (tuple(blocks_of(Failures(against) if against else None)), tuple(todo))))
@@ -239,26 +245,33 @@ def policy_section(
 
 def named_section(findings: Findings) -> tuple[Section, ...]:
     """Return which named policies the subject meets, one line for each; nothing where they were not judged."""
-    lines = tuple(_against(entry, advised=findings.verdict != "within policy") for entry in findings.policies)
-    title, short, points = "Named policies: where this may be released", "Named policies", Points(items=lines)
+    advised = findings.verdict != "within policy"
+    lines, plain = (
+        tuple(_against(entry, advised=advised, plain=bare) for entry in findings.policies) for bare in (False, True)
+    )
+    title, short = "Named policies: where this may be released", "Named policies"
+    points = Points(items=lines, plain=plain)
     return (section("named-policies", title, points, link=short, text=lines, text_title=short),) if lines else ()
 
 
-def _against(entry: PolicyFinding, *, advised: bool) -> str:
+def _against(entry: PolicyFinding, *, advised: bool, plain: bool) -> str:
     """Return whether a named policy is met, else what keeps the subject from it and what helps first."""
     # Where the audit advises already, that comes first.
     if entry.verdict == "within policy":
         return f"Meets {entry.name}."
     more = f" And {wording.plural(len(entry.against) - 1, 'other check')}." if len(entry.against) > 1 else ""
     why = entry.against[0] if entry.against else "It has no check for it."
-    helps = "" if entry.remedy is None or advised else f" {entry.remedy.text}"
+    remedy = None if advised else entry.remedy
+    helps = "" if remedy is None else f" {remedy.plain if plain else remedy.text}"
     words = "Does not meet" if entry.verdict == "outside policy" else "Not known to meet"
     return wording.clean(f"{words} {entry.name}: {why}{more}{helps}")
 
 
-def steps_of(findings: Findings) -> tuple[str, ...]:
-    """Return what to do or to ask for, the most useful first."""
-    return tuple(wording.clean(remedy.text) for remedy in findings.advice)
+def steps_of(findings: Findings) -> Points | None:
+    """Return what to do or to ask for, the most useful first; None where there is nothing."""
+    items = tuple(wording.clean(remedy.text) for remedy in findings.advice)
+    plain = tuple(wording.clean(remedy.plain) for remedy in findings.advice)
+    return Points(items=items, plain=plain, style="advice", title="What to do") if items else None
 
 
 def released(findings: Findings) -> tuple[Released, ...]:

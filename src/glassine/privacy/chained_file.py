@@ -1,4 +1,4 @@
-"""The file of a ledger: made whole, opened by one name only, locked, and its errors explained."""
+"""The file of a chained log: made whole, opened by one name only, locked, and its errors explained."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 from glassine.errors import DamagedLedgerError, LedgerError
 from glassine.files import FAILING_DISK
-from glassine.privacy.ledger_log import Log, create
-
-NO_LEDGER = "Call budget to create it."
-"""What to do, as errors say it in Python."""
+from glassine.privacy.chained_log import ChainedLog
 
 LARGEST_ROW = 2**23
 """Bytes of the longest entry; SQLite refuses longer ones before it makes room for them."""
 
 SETTINGS = ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = EXTRA")
-"""How SQLite reads and writes a ledger. EXTRA also flushes the folder, so that a power cut undoes no charge."""
+"""How SQLite reads and writes a log. EXTRA also flushes the folder, so that a power cut undoes no entry."""
 
 BETWEEN_TRIES = 0.002
 """Seconds between two tries for the write lock: about what a process needs to open the file again."""
@@ -38,27 +36,31 @@ JOURNAL_HEADER = 28
 VERSION_PLACE = 60
 
 
+LogT = TypeVar("LogT", bound=ChainedLog[Any])
+
+
 @dataclass(frozen=True, slots=True)
-class LedgerFile:
-    """A ledger's file on the disk."""
+class ChainedFile(Generic[LogT]):
+    """The file of a log on the disk."""
 
     path: Path  # Absolute path
     timeout: float  # Seconds to wait for other processes
+    log: type[LogT]  # The kind of log
 
     @contextmanager
-    def transaction(self, *, write: bool) -> Iterator[Log]:
+    def transaction(self, *, write: bool) -> Iterator[LogT]:
         """Open and check the file, and commit what is done inside or, on any error, nothing of it."""
         try:
             identity = self._check_names()
             self._check_neighbors()
-            # Without mode=rw a ledger that was moved away would start anew, its charges forgotten.
+            # Without mode=rw a file that was moved away would start anew, its entries forgotten.
             with closing(self._connect("mode=rw")) as connection:
                 connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_ROW)
                 for setting in SETTINGS:
                     connection.execute(f"PRAGMA {setting}")
                 try:
                     self._begin(connection, write=write)
-                    log = Log(connection, self.path)
+                    log = self.log(connection, self.path)
                     # Another name, or another file under this one, could have come before the lock.
                     self._check_same(identity)
                     yield log
@@ -96,9 +98,9 @@ class LedgerFile:
         connection.execute(f"PRAGMA busy_timeout = {min(round(1000 * self.timeout), LONGEST_WAIT)}")
 
     def create(self) -> None:
-        """Make an empty ledger beside the path and link it there whole, unless another process was first."""
-        # A process that is killed here leaves a file beside the path, or a second name of the ledger. The next one that
-        # opens the ledger removes that name.
+        """Make an empty log beside the path and link it there whole, unless another process was first."""
+        # A process that is killed here leaves a file beside the path, or a second name of the file. The next one that
+        # opens it removes that name.
         try:
             handle, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=self._prefix())
             os.close(handle)
@@ -106,12 +108,12 @@ class LedgerFile:
                 with closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
                     connection.execute("PRAGMA synchronous = EXTRA")
                     connection.execute("BEGIN IMMEDIATE")
-                    create(connection)
+                    self.log.create(connection)
                     connection.execute("COMMIT")
                 with suppress(FileExistsError):
                     os.link(temporary, self.path)
             finally:
-                # Another process may have removed the name when it opened the ledger.
+                # Another process may have removed the name when it opened the file.
                 with suppress(FileNotFoundError):
                     os.unlink(temporary)
             _flush_folder(self.path.parent)
@@ -126,6 +128,7 @@ class LedgerFile:
 
     def _check_names(self) -> tuple[int, int]:
         """Check that the path is the one name of a file, and return the file's identity."""
+        form = self.log.form
         # Never by opening the file: closing it would drop the locks that SQLite holds on it in other threads.
         try:
             status = os.lstat(self.path)
@@ -133,33 +136,34 @@ class LedgerFile:
                 self._finish_creation(status)
                 status = os.lstat(self.path)
         except FileNotFoundError:
-            raise LedgerError(f"there is no ledger at {self.path}.", path=self.path, remedy=NO_LEDGER) from None
+            raise form.error(f"there is no {form.noun} at {self.path}.", path=self.path, remedy=form.absent) from None
         if stat.S_ISLNK(status.st_mode):
-            raise LedgerError(
-                f"a ledger must not be a symbolic link, and {self.path} is one.",
+            raise form.error(
+                f"a {form.noun} must not be a symbolic link, and {self.path} is one.",
                 remedy="Give the file that it points to.",
                 path=self.path,
             )
         if not stat.S_ISREG(status.st_mode):
-            raise LedgerError(
-                f"a ledger must be a file, and {self.path} is none.", remedy="Give another path.", path=self.path
+            raise form.error(
+                f"a {form.noun} must be a file, and {self.path} is none.", remedy="Give another path.", path=self.path
             )
         if status.st_nlink > 1:
-            raise LedgerError(
-                f"a ledger must have one name, and {self.path} is a file with {status.st_nlink} (hard links). What one "
-                "name records can be lost under another.",
+            raise form.error(
+                f"a {form.noun} must have one name, and {self.path} is a file with {status.st_nlink} (hard links). "
+                "What one name records can be lost under another.",
                 remedy="Release nothing; remove the other names, or copy the file.",
                 path=self.path,
             )
         return status.st_dev, status.st_ino
 
     def _check_same(self, identity: tuple[int, int]) -> None:
+        form = self.log.form
         with suppress(FileNotFoundError):
             status = os.lstat(self.path)
             if status.st_nlink == 1 and (status.st_dev, status.st_ino) == identity:
                 return
-        raise LedgerError(
-            f"the ledger {self.path} was moved, or got a second name, while it was in use.",
+        raise form.error(
+            f"the {form.noun} {self.path} was moved, or got a second name, while it was in use.",
             remedy="Release nothing, and look for the file that was moved.",
             path=self.path,
         )
@@ -174,12 +178,13 @@ class LedgerFile:
 
     def _check_neighbors(self) -> None:
         """Refuse what lies beside the file and would change it when SQLite opens it, unless a killed charge left it."""
+        form = self.log.form
         for end in ("-wal", "-shm"):
             if os.path.lexists(f"{self.path}{end}"):
-                raise DamagedLedgerError(
-                    f"a ledger never has a file {self.path.name}{end} beside it: another program opened {self.path}, "
-                    "or the file is of another database.",
-                    remedy="Release nothing. Restore the ledger from a copy.",
+                raise form.damage(
+                    f"a {form.noun} never has a file {self.path.name}{end} beside it: another program opened "
+                    f"{self.path}, or the file is of another database.",
+                    remedy=f"Release nothing. Restore the {form.noun} from a copy.",
                     path=self.path,
                 )
         before = self._journal()
@@ -195,9 +200,9 @@ class LedgerFile:
                 return
         # A journal belongs to the present entries or, if its commit was cut short, to those before the last.
         if before == self._journal() and before[1] not in (entries, entries - 1):
-            raise DamagedLedgerError(
-                f"the file {self.path.name}-journal beside the ledger {self.path} is older than the ledger, and would "
-                "undo charges.",
+            raise form.damage(
+                f"the file {self.path.name}-journal beside the {form.noun} {self.path} is older than the {form.noun}, "
+                f"and would undo {form.entries}.",
                 remedy="Release nothing. Move that file away.",
                 path=self.path,
             )
@@ -214,7 +219,7 @@ class LedgerFile:
             return None
         if header[:8] != JOURNAL_MAGIC or len(first) < 4 + VERSION_PLACE + 4:
             return None
-        # Log.append writes the first page first. A journal that begins otherwise is not of a ledger.
+        # ChainedLog writes the first page first. A journal that begins otherwise is not of a log.
         of_first_page = int.from_bytes(first[:4]) == 1
         return header, int.from_bytes(first[-4:]) if of_first_page else None
 
@@ -229,15 +234,15 @@ class LedgerFile:
                 connection.backup(copy)
                 for setting in SETTINGS:
                     copy.execute(f"PRAGMA {setting}")
-                Log(copy, self.path, journal="memory")
+                self.log(copy, self.path, journal="memory")
             except (sqlite3.Error, LedgerError, UnicodeDecodeError) as error:
                 if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_IOERR:
                     return
         raise self._failing_disk()
 
     def _failing_disk(self) -> LedgerError:
-        return LedgerError(
-            f"cannot use the ledger {self.path}: the disk reported an input/output error.",
+        return self.log.form.error(
+            f"cannot use the {self.log.form.noun} {self.path}: the disk reported an input/output error.",
             remedy=f"Release nothing. {FAILING_DISK}",
             path=self.path,
         )
@@ -246,7 +251,8 @@ class LedgerFile:
         """Return the error that says what to do about one of SQLite or the operating system."""
         code = getattr(error, "sqlite_errorcode", None)
         primary = None if code is None else code & 0xFF
-        kind: type[LedgerError] = LedgerError
+        form = self.log.form
+        kind: type[LedgerError] = form.error
         if isinstance(error, OSError) and error.errno == errno.EIO:
             return self._failing_disk()
         if isinstance(error, OSError):
@@ -270,15 +276,12 @@ class LedgerFile:
         elif primary in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT):
             reason = str(error)
         else:
-            kind, reason = (
-                DamagedLedgerError,
-                "it is damaged. Restore it from a copy, and charge what was released since",
-            )
-        return kind(f"cannot use the ledger {self.path}: {reason}. Release nothing.", path=self.path)
+            kind, reason = form.damage, f"it is damaged. {form.restore.rstrip('.')}"
+        return kind(f"cannot use the {form.noun} {self.path}: {reason}. Release nothing.", path=self.path)
 
 
 def _looks_damaged(error: BaseException) -> bool:
-    """Return whether an error says that a ledger is not as it was written."""
+    """Return whether an error says that a log is not as it was written."""
     codes = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
     if isinstance(error, sqlite3.Error):
         return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in codes

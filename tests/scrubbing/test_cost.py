@@ -10,8 +10,8 @@ import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
 from glassine import Domain, Integer
-from glassine.cli.quality import changed, quality, sentences
 from glassine.learners import OptimalTreeClassifier, OptimalTreeRegressor
+from glassine.scrubbing.cost import changed, quality, sentences
 
 DOMAIN = Domain({"age": Integer(0, 99, thresholds=(30, 60))})
 

@@ -1,4 +1,4 @@
-"""How well a model predicts given records, beside what predicts without any attribute."""
+"""What a copy costs: how well a model predicts given records, beside what predicts without any attribute."""
 
 from __future__ import annotations
 

@@ -1,10 +1,13 @@
-"""Remedies: what to do about a check, as a sentence and as a step that a program can take."""
+"""What to do about a check: its step, as a call and as a command, and its words for people without a shell."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Self, TypeAlias
+
+Parameters: TypeAlias = Mapping[str, bool | float | str | None]
+"""Parameters of a step; None is for the user to fill in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,32 +33,61 @@ class Remedy:
     Attributes
     ----------
     text : str
-        The sentence, for a user of the library.
-    step : str
-        The piece of the text that names the step, which the command line words as its own; empty without one.
+        The sentence with its step: as a user of the library takes it, or as a command where ``command`` is.
+    plain : str
+        The same for people without a shell: no call, option or command is in it, and nothing of records.
     action : str
         The step: ``scrub``, ``fit``, ``disclose``, ``explain``; ``audit`` for the same audit with more input,
         ``domain`` for a better domain, ``accept`` for a policy that accepts the guarantee.
         Empty if there is no such step.
     parameters : mapping of str to bool, int, float, str or None
         Parameters of the step; None is for the user to fill in.
+    python : str
+        The step as a user of the library takes it; empty without one.
+    command : str
+        The step as a command or options; empty unless the command line said it.
     retraining : Retraining or None
         How to train the model again, where the text says so with settings.
+
+    Examples
+    --------
+    >>> merge = remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10)
+    >>> merge.python, merge.plain
+    ('`scrub(model, domain, smallest_leaf=10)`', 'Merge small leaves.')
     """
 
     text: str
-    step: str = ""
+    plain: str = ""
     action: str = ""
-    parameters: Mapping[str, bool | float | str | None] = field(default_factory=dict)
+    parameters: Parameters = field(default_factory=dict)
+    python: str = ""
+    command: str = ""
     retraining: Retraining | None = None
+
+    def __post_init__(self) -> None:
+        if not self.plain:
+            object.__setattr__(self, "plain", self.text)
 
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def step(self) -> str:
+        """The piece of the text that names the step; empty without one."""
+        return self.command or self.python
+
+    def commanded(self, command: str) -> Remedy:
+        """Return it with the step as a command or options."""
+        return replace(self, command=command, text=self.text.replace(self.step, command))
+
+    def then(self, text: str, plain: str = "") -> Remedy:
+        """Return it with one more sentence, in both wordings."""
+        return replace(self, text=f"{self.text} {text}", plain=f"{self.plain} {plain}".rstrip())
+
     def public(self) -> Remedy:
         """Return it as a public report may hold it, without files of records."""
-        text, step = (part.public if isinstance(part, CheckerText) else part for part in (self.text, self.step))
-        return replace(self, text=text, step=step)
+        text, command = (part.public if isinstance(part, CheckerText) else part for part in (self.text, self.command))
+        return replace(self, text=text, command=command)
 
 
 class CheckerText(str):
@@ -82,19 +114,29 @@ PYTHON = {"explain": "SurrogateExplainer"}
 FIRST = {"scrub": ("model", "domain")}
 """What a step in Python takes before its parameters."""
 
+ENDS = (": {step}", " ({step})")
+"""How a text names its step where the sentence stands without it."""
+
 
 def remedy(
     text: str,
     action: str = "",
     *,
     python: str = "",
+    plain: str = "",
     retraining: Retraining | None = None,
     **parameters: bool | float | str | None,
 ) -> Remedy:
     """Return a remedy; ``{step}`` in its text becomes the step as a user of the library takes it.
 
+    Its plain words are the text without ``: {step}``, unless they are stated; a text with other code needs them.
     ``{units}`` becomes records, or people where persons are stated, once it is known which are counted; ``{retrain}``
     becomes a request to the publisher where the reader has the model alone, and so cannot retrain it.
+
+    Raises
+    ------
+    ValueError
+        If the plain words hold code.
 
     Examples
     --------
@@ -103,12 +145,23 @@ def remedy(
     >>> remedy("Pass the training records: {step}.", "audit", data=None).text
     'Pass the training records: `data=`.'
     """
+    bare = text
+    for end in ENDS:
+        bare = bare.replace(end, "")
+    if "`" in (plain or bare) or "{step}" in (plain or bare):
+        raise ValueError(f"state in plain words what people without a shell do: {text}")
     step = python or _in_python(action, parameters)
-    text = text.replace("{step}", step)
-    return Remedy(text=text, step=step, action=action, parameters=parameters, retraining=retraining)
+    return Remedy(
+        text=text.replace("{step}", step),
+        plain=plain or bare,
+        action=action,
+        parameters=parameters,
+        python=step,
+        retraining=retraining,
+    )
 
 
-def _in_python(action: str, parameters: Mapping[str, bool | float | str | None]) -> str:
+def _in_python(action: str, parameters: Parameters) -> str:
     """Return a step as a user of the library takes it."""
     if action == "audit":
         return ", ".join(f"`{name}=`" for name in parameters)
@@ -143,6 +196,6 @@ def in_one_copy(advice: Iterable[Remedy]) -> tuple[Remedy, ...]:
     for one in advice:
         if one.action == "scrub":
             text = one.text.replace(one.step, SAME if any(earlier.step == step for earlier in out) else step)
-            one = replace(one, text=text, step=step, parameters=parameters)
+            one = replace(one, text=text, python=step, parameters=parameters)
         out.append(one)
     return tuple(out)
