@@ -4,6 +4,7 @@ from glassine import capacity as capacity
 from glassine import comparison as comparison
 from glassine import counting as counting
 from glassine import data as data
+from glassine import desk as desk
 from glassine import domain as domain
 from glassine import formats as formats
 from glassine import learners as learners

@@ -13,6 +13,7 @@ from tests.repo.code_blocks import ROOT
 ROOMS = [
     ["__init__", "__main__"],
     ["cli"],
+    ["desk"],
     ["plots", "server"],
     ["report"],
     ["auditing", "comparison"],

@@ -47,7 +47,9 @@ if TYPE_CHECKING:
     from glassine.auditing.findings import Findings, SignOff
     from glassine.auditing.inputs import AuditSettings, DisclosureSettings, StatedClass, Statements
 
-FORMATS = ("acro", "junit", "sarif", "summary")
+FORMATS = ("acro", "junit", "plain", "sarif", "summary")
+FOR_CHECKERS = ("acro", "plain")
+"""Formats for a checker, who sees all."""
 JUNIT = Path("glassine.xml")
 """Where --ci writes a JUnit report."""
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -66,7 +68,7 @@ class ExchangeOptions(OptionGroup, heading="Pipelines and other tools"):
         """Raise before any work if something cannot be written, or would hold what only a checker may see."""
         if self.to is None and self.ci is None:
             return
-        if small and (self.ci is not None or (self.to is not None and self.to[0] != "acro")):
+        if small and (self.ci is not None or (self.to is not None and self.to[0] not in FOR_CHECKERS)):
             raise InvalidParameterError(
                 "what is written for pipelines is public, and --show-small-counts is for the checker.",
                 remedy="Leave one of them out.",
@@ -95,6 +97,10 @@ class ExchangeOptions(OptionGroup, heading="Pipelines and other tools"):
                 from glassine.report.exchange import write_acro
 
                 write_acro(findings, self.to[1], model.name, command, datetime.now(UTC).replace(tzinfo=None))
+            elif self.to[0] == "plain":
+                from glassine.report.exchange import as_plain
+
+                write_json(as_plain(findings, model.name), self.to[1])
             else:
                 _write_to(*self.to, findings.public(), model.as_posix())
         if self.ci is None:
