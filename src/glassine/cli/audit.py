@@ -36,7 +36,7 @@ from glassine.cli.reading import (
     with_inputs,
     written_values,
 )
-from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_by_ending, write_report
+from glassine.cli.writing import check_outputs, check_report, print_value, shown_of, write_by_ending, write_report
 from glassine.errors import (
     GlassineError,
     InvalidDataError,
@@ -146,7 +146,7 @@ def audit_command(options: AuditOptions) -> None:
     options.exchange.write({options.models[0]: findings})
     audience_findings = findings.public() if printed == "public" else findings
     print_value(
-        audience_findings.to_dict() if report.as_json else text_of(audience_findings, report.output), report.as_json
+        audience_findings.to_dict() if report.as_json else shown_of(audience_findings, report.output), report.as_json
     )
     raise typer.Exit(_status(findings, options))
 
