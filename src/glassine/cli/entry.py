@@ -177,6 +177,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("explain sign", "Sign a release.", "releases.sign_command"),
     ("explain verify", "Verify a release and its signature.", "releases.verify_command"),
     ("explain serve", "Serve explanations over HTTP.", "releases.serve_command"),
+    ("desk", "Check, ask, vote, sign and release in a browser.", "desk.desk_command"),
     ("demo", "Audit two example models.", "demo.demo_command"),
 )
 """Every command with a line on it and its function in this room, in the order of the help."""
