@@ -116,7 +116,7 @@ def load_model(
     InvalidParameterError
         If there is no such tree.
     """
-    with _opened(path, trust_pickle) as (kind, content):
+    with opened(path, trust_pickle) as (kind, content):
         return _one(content, kind, domain, tree)
 
 
@@ -179,7 +179,7 @@ def load_file(
     if [a] then [true]
     else [false]
     """
-    with _opened(path, trust_pickle) as (kind, content):
+    with opened(path, trust_pickle) as (kind, content):
         data = read_bytes(path)
         model = _one(content, kind, domain, tree)
         form = recognized(content, kind)
@@ -270,7 +270,7 @@ def load_forest(
     InvalidModelError
         If a tree contradicts itself or does not fit the domain.
     """
-    with _opened(path, trust_pickle) as (kind, content):
+    with opened(path, trust_pickle) as (kind, content):
         several = recognized(content, kind)
         if several is not None and several.read_all is not None:
             forest = several.read_all(content, domain)
@@ -393,7 +393,7 @@ def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str], trust_pickle: bool) -> Iterator[tuple[Content, object]]:
+def opened(path: str | os.PathLike[str], trust_pickle: bool) -> Iterator[tuple[Content, object]]:
     """Yield the kind of content that a file has, and the content; errors inside name the file."""
     kind: Content = "bytes"
     content: object = None

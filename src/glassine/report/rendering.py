@@ -34,7 +34,7 @@ Reportable: TypeAlias = "Findings | MembershipFinding | DisclosureFinding | Mult
 
 
 def _model(findings: Findings) -> tuple[Section, ...]:
-    if findings.model.kind == "regression":
+    if findings.model.kind in ("regression", "ensemble"):
         return ()  # its measurement has the section
     terms = findings.value("terms")
     return (sections.model_section(findings) if terms is None else sections.additive_section(terms),)
@@ -104,6 +104,8 @@ def _described(findings: Findings) -> str:
     said = [model.kind[:1].upper() + model.kind[1:], wording.plural(model.n_parts, noun), depth]
     if model.kind == "regression":
         said = ["Regression", wording.plural(model.n_parts, "column")]
+    elif model.kind == "ensemble":
+        said = ["Ensemble", wording.plural(model.n_parts, "tree")]
     terms = findings.value("terms")
     summary = findings.value("released")
     if summary is not None:

@@ -187,7 +187,7 @@ def _riskiest(stated: Mapping[str, Any], subject: Mapping[str, Any]) -> bool | N
         return None
     depth, leaf, split = (500 if size is None else size * n if isinstance(size, float) else size for size in sizes)
     every = stated["max_features"] is None
-    if subject["kind"] == "forest":
+    if subject["kind"] == "ensemble":
         trees, bootstrap = stated.get("n_estimators", 0), stated.get("bootstrap")
         many = depth > 3.5 and trees > 35 and (not every or (split <= 15 and bootstrap))
         return bool(many or (depth > 7.5 and 15 < trees <= 35 and leaf <= 15 and not bootstrap))
