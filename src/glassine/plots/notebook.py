@@ -171,11 +171,7 @@ def _ensemble(ensemble: Any, audience: Audience) -> Shown:
     facts = (
         Fact("Trees", f"{len(leaves):,}", "averaged" if ensemble.combined == "mean" else "each corrects those before"),
         Fact("Leaves", f"{int(leaves.sum()):,}", f"{int(leaves.max()):,} at most in a tree"),
-        Fact(
-            "Thresholds",
-            f"{sum(map(len, thresholds.values())):,}",
-            f"of {wording.plural(len(thresholds), 'attribute')}",
-        ),
+        Fact("Thresholds", f"{sum(map(len, thresholds.values())):,}", of),
     )
     return Shown(title=_words(ensemble.learner or "ensemble of trees"), blocks=(Facts(facts),))
 
