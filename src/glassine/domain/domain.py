@@ -28,12 +28,13 @@ from glassine.domain.shares import Shares
 from glassine.domain.special_codes import SPECIAL
 from glassine.domain.toml import SCHEMA, toml_values
 from glassine.errors import InvalidDomainError, first_of, parameter
+from glassine.exports import Displayed
 from glassine.files import read_json, write_text
 
 Number = TypeVar("Number", int, int | Fraction)
 
 
-class Domain:
+class Domain(Displayed):
     """What is publicly known about each attribute, and about how attributes hang together.
 
     Parameters

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from glassine.models.additive import AdditiveModel
+from glassine.models.ensemble import TreeEnsemble
 from glassine.models.regression import RegressionModel
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree, Forest
@@ -57,6 +58,8 @@ class Format:
         Returns the model of a content, given the domain; with ``read_all``, given the place of a tree as well.
     read_all : callable or None
         Returns all trees of a content, given the domain, where it can hold several.
+    read_ensemble : callable or None
+        Returns all trees of a content as an ensemble, given the domain; None where it holds one tree alone.
     again : str
         The call or step that writes such a file, as a remedy says it: "write it again with ...".
     copied : bool
@@ -94,6 +97,7 @@ class Format:
     rank: int = BY_LINE
     read: Reader | None = None
     read_all: Callable[..., Forest] | None = None
+    read_ensemble: Callable[..., TreeEnsemble | None] | None = None
     again: str = ""
     copied: bool = False
     to: str = ""

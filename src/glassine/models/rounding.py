@@ -11,7 +11,7 @@ import numpy as np
 
 from glassine.errors import InvalidModelError, check_whole
 from glassine.models.bins import Bins, CategoryBins, NumericBins
-from glassine.models.scorecard import Risk, Scorecard, grained, interval, logistic
+from glassine.models.scorecard import Risk, Scorecard, binary, grained, interval, logistic
 from glassine.models.shapes import bin_weights
 from glassine.models.terms import Term
 from glassine.records.arrays import Array, Ints
@@ -49,13 +49,14 @@ def check_limits(max_items: object, max_points: object) -> None:
 
 
 def rounded(
-    terms: Sequence[Term], intercept: float, *, max_items: int, max_points: int
+    terms: Sequence[Term], intercept: float, *, max_items: int, max_points: int, classes: bool = True
 ) -> tuple[tuple[Term, ...], float, Scorecard]:
     """Return terms in whole points, the log-odds at none, and the card with its risks.
 
     Each term's bins are split into runs of least squared loss, weighted by the published counts; a knapsack allots the
     items to the terms; of a row of units the one with the least loss is taken. Then unit and intercept are set so that
-    the risk at a total is the mean of those that the scores give, the attributes taken as independent.
+    the risk at a total is the mean of those that the scores give, the attributes taken as independent; of a number,
+    the mean of the scores themselves, and there are no risks.
 
     Guarantee
     ---------
@@ -68,12 +69,13 @@ def rounded(
             f"a scorecard has items of one attribute; term {pairs[0]!r} is of two.",
             remedy="Fit the model without pairs.",
         )
-    shapes = [_Shape.of(term) for term in terms]
+    # Log-odds far from the mean hardly move a risk; numbers have no such limit.
+    shapes = [_Shape.of(term, FAR if classes else math.inf) for term in terms]
     chosen, unit = _choose(shapes, max_items, max_points)
     moments = _Moments.of(shapes, chosen, intercept)
-    base, unit = moments.fitted(unit)
+    base, unit = moments.fitted(unit) if classes else moments.line(unit)
     out = tuple(_merged(term, one.points, unit) for term, one in zip(terms, chosen, strict=True) if one.points.any())
-    return out, base, Scorecard(unit=unit, risks=moments.risks(base, unit))
+    return out, base, Scorecard(unit=unit, risks=moments.risks(base, unit) if classes else ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -91,7 +93,7 @@ class _Shape:
     coded: tuple[int, ...] = ()  # Bins of a number that have no place in its order
 
     @classmethod
-    def of(cls, term: Term) -> _Shape:
+    def of(cls, term: Term, far: float) -> _Shape:
         weights = bin_weights(term)
         scores = term.scores[:, 0]
         shares = weights / weights.sum()
@@ -107,7 +109,7 @@ class _Shape:
             shares=shares,
             variances=None if unknown else variances,
             ordered=len(scores) - 1 if numeric else 0,
-            near=np.clip(scores, shares @ scores - FAR, shares @ scores + FAR),
+            near=np.clip(scores, shares @ scores - far, shares @ scores + far),
             coded=tuple(getattr(term.bins[0], "coded", ())),
         )
 
@@ -261,6 +263,15 @@ class _Moments:
         spread = float((weight * (totals - middle) ** 2).sum())
         slope = float((weight * (totals - middle) * odds).sum()) / spread if spread > 1e-12 else unit
         worth = grained(slope if slope > 0 else unit)
+        return float(mean - worth * middle), worth
+
+    def line(self, unit: float) -> tuple[float, float]:
+        """Return the number at no points and what a point adds that fit the mean scores best."""
+        totals, weight = self.totals, np.maximum(self.shares, 1e-15)
+        middle, mean = np.average(totals, weights=weight), np.average(self.means, weights=weight)
+        spread = float((weight * (totals - middle) ** 2).sum())
+        slope = float((weight * (totals - middle) * self.means).sum()) / spread if spread > 1e-12 else unit
+        worth = binary(slope if slope > 0 else unit)
         return float(mean - worth * middle), worth
 
     def risks(self, base: float, unit: float) -> tuple[Risk, ...]:

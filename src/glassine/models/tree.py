@@ -13,6 +13,7 @@ from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import are_disjoint
 from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, check_whole, parameter
+from glassine.exports import Displayed
 from glassine.models.evidence import Cell, Evidence, Model, SizeOrigin, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
 from glassine.models.records import Holds, read_records
@@ -83,7 +84,7 @@ class Visit:
 
 
 @dataclass(frozen=True, repr=False)
-class DecisionTree(Model):
+class DecisionTree(Displayed, Model):
     """A published decision tree with binary or multiway splits.
 
     Parameters
@@ -322,7 +323,7 @@ Table: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Forest:
+class Forest(Displayed):
     """Decision trees that were trained on the same records.
 
     Parameters

@@ -16,6 +16,7 @@ from glassine.domain.attributes import code_cuts, code_ends
 from glassine.domain.domain import check_domain
 from glassine.domain.grid import public_grid
 from glassine.errors import InvalidModelError, check_whole, parameter
+from glassine.exports import Displayed
 from glassine.formats.loading import as_model
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.bins import Bins
@@ -32,7 +33,7 @@ MERGED = "bins were joined by their counts in the training data, which the guara
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdditiveScrub:
+class AdditiveScrub(Displayed):
     """A scrubbed additive model and what was done.
 
     Attributes

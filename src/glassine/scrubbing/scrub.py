@@ -20,6 +20,7 @@ from glassine.domain.domain import check_domain
 from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, check_choice, parameter
+from glassine.exports import Displayed
 from glassine.formats.format import PublishedModel
 from glassine.models import AdditiveModel, DecisionTree, Evidence, RegressionModel, RuleList
 from glassine.models.guarantee import DOMAIN_FROM_DATA
@@ -36,7 +37,7 @@ Counts: TypeAlias = Literal["keep", "coarsen", "remove"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScrubResult:
+class ScrubResult(Displayed):
     """A scrubbed model and what was done.
 
     Attributes

@@ -17,6 +17,7 @@ from glassine.domain.domain import DOMAIN
 from glassine.domain.literals import attributes_of
 from glassine.domain.refusals import refuse_codes, refuse_prefixes
 from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, check_whole, parameter
+from glassine.exports import Displayed
 from glassine.files import read_json, write_json
 from glassine.formats.json import TREE
 from glassine.models import DecisionTree
@@ -111,7 +112,7 @@ MAX_CLOSEST = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class SurrogateRelease:
+class SurrogateRelease(Displayed):
     """A published set of representatives and small trees.
 
     **Guarantee**: none on its own. ``certificate`` says what is claimed, if anything is.

@@ -84,6 +84,8 @@ def _card_lines(model: AdditiveModel) -> list[str]:
     width = max(map(len, texts), default=0)
     lines = ["", "points"]
     lines += [f"  {text:<{width}}  {item.points:+d}" for text, item in zip(texts, items, strict=True)]
+    if model.link == "identity" and model.scorecard is not None:
+        return [*lines, "", f"a point adds {number(model.scorecard.unit)} to {number(model.intercept[0])}"]
     lines += ["", f"risk of {_said((model.classes or ('', ''))[1])} by total"]
     for row in risks:
         ends = "" if row.low is None or row.high is None else f"  ({row.low:.4f} to {row.high:.4f})"
