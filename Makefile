@@ -23,7 +23,7 @@ LOCK := $(RESOLVE) pyproject.toml --group build
 PARALLEL := -n auto --dist worksteal
 GATES := format-check lint types docs test
 
-.PHONY: help generated house demo test test-slow test-spark test-lowest coverage mutants window papers check format-check lint types docs format lock clean
+.PHONY: help generated house demo test test-slow test-spark test-lowest coverage mutants window papers check format-check lint types docs format bundle lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s%s\n", $$1, $$2}' Makefile
@@ -93,6 +93,10 @@ format: $(DEV) ## Format the code and apply safe lint fixes
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
 
+# OUT names the folder, ARGS="--extras server,plots" what else is in it.
+bundle: $(DEV) ## Write a folder from which Glassine is installed without a network
+	@$(BIN)/python requirements/bundle.py $(or $(OUT),glassine-bundle) $(ARGS)
+
 lock: ## Resolve the dependencies anew (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv on PATH: python3 -m pip install uv" >&2; exit 1; }
 	@$(LOCK) $(ARGS) --output-file requirements/run.txt >/dev/null
@@ -100,7 +104,7 @@ lock: ## Resolve the dependencies anew (needs uv)
 	@$(RESOLVE) requirements/spark.in $(ARGS) --constraint requirements/dev.txt --output-file requirements/spark.txt >/dev/null
 
 clean: ## Remove everything that make has made
-	@rm -rf .venv .spark docs/_build glassine-demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	@rm -rf .venv .spark docs/_build glassine-demo glassine-bundle build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
 	@find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is written last, so that an interrupted installation leaves none.

@@ -53,4 +53,6 @@ def _cell(cell: dict[str, Any], value: Any) -> str:
         return code
     if hasattr(value, "_repr_html_"):
         return f"{code}\n\n````{{raw}} html\n{value._repr_html_()}\n````"
+    if hasattr(value, "_repr_svg_"):
+        return f"{code}\n\n````{{raw}} html\n{value._repr_svg_()}\n````"
     return f"{code}\n\n```text\n{value!r}\n```"

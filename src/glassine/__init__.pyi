@@ -4,11 +4,13 @@ from glassine import capacity as capacity
 from glassine import comparison as comparison
 from glassine import counting as counting
 from glassine import data as data
+from glassine import desk as desk
 from glassine import domain as domain
 from glassine import formats as formats
 from glassine import learners as learners
 from glassine import microaggregation as microaggregation
 from glassine import models as models
+from glassine import plots as plots
 from glassine import privacy as privacy
 from glassine import records as records
 from glassine import report as report

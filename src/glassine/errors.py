@@ -24,7 +24,9 @@ __all__ = [
     "ClassTooLargeError",
     "CostLimitError",
     "CountingLimitError",
+    "DamagedDeskError",
     "DamagedLedgerError",
+    "DeskError",
     "GlassineError",
     "InvalidBudgetError",
     "InvalidCertificateError",
@@ -35,7 +37,9 @@ __all__ = [
     "InvalidParameterError",
     "InvalidPolicyError",
     "LedgerError",
+    "LogError",
     "PrivacyLeakWarning",
+    "RefusedActionError",
     "SeveralTreesError",
     "SignatureError",
     "Text",
@@ -401,7 +405,42 @@ class InvalidBudgetError(GlassineError):
     """A privacy budget or a charge to it is not a finite number in its range."""
 
 
-class LedgerError(_FileError):
+class LogError(_FileError):
+    """The file of a log that is only appended to, such as a ledger or the record of a desk, cannot be used."""
+
+
+class DeskError(LogError):
+    """The record of a desk, or its settings, cannot be used.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    """
+
+
+class DamagedDeskError(DeskError):
+    """The record of a desk is not as Glassine wrote it; the message names the entry, where one can be named."""
+
+
+class RefusedActionError(GlassineError):
+    """The rules of a desk refuse an action: nothing was recorded.
+
+    Attributes
+    ----------
+    field : str
+        The field of the form that it is about; empty if it is about none.
+    stale : bool
+        Whether the page that the action came from shows an earlier state.
+    """
+
+    def __init__(self, message: str, *, remedy: str | None = None, field: str = "", stale: bool = False) -> None:
+        super().__init__(message, remedy=remedy)
+        self.field = field
+        self.stale = stale
+
+
+class LedgerError(LogError):
     """A ledger's file cannot be used, or holds nothing on the dataset that is asked for.
 
     Attributes

@@ -1,4 +1,4 @@
-"""Public names of a package that are imported at first use, as its stub lists them."""
+"""What is imported at first use: the public names of a package, as its stub lists them, and what draws a value."""
 
 from __future__ import annotations
 
@@ -61,3 +61,28 @@ def exports_of(
         return sorted(places())
 
     return getattribute, directory
+
+
+DRAWN_BY = "glassine.plots.notebook"
+"""The module that draws values in notebooks: it stands above them all, and takes a second to import."""
+
+
+class Displayed:
+    """A value that shows itself in a notebook, as the public may see it: a notebook is a file that leaves."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(import_module(DRAWN_BY).html_of(self))
+
+
+class DisplayedToCheckers(Displayed):
+    """A result that was measured on records: a notebook keeps neither its figures nor its text.
+
+    ``repr`` and ``print`` show all of it, and so does :func:`glassine.plots.show` for checkers.
+    """
+
+    __slots__ = ()
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"text/html": self._repr_html_(), "text/plain": f"<{type(self).__name__}, for the checker>"}

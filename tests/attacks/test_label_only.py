@@ -71,7 +71,7 @@ def test_the_score_is_the_share_of_all_changed_copies_that_keep_the_class(groups
     n = 400
     how = Perturbation(n_copies=n, share=0.4, together=together)
     found: MembershipResult = measured(
-        label_only_attack(Rules(), *sides(X[:3], y[:3], X[3:], y[3:]), how, random_state=0)
+        label_only_attack(Rules(), *sides(X[:3], y[:3], X[3:], y[3:]), how, random_state=1)
     )
     expected = correct * (1 + n * np.array(kept_exactly(Rules(), X, y, 0.4, groups))) / (n + 1)
     # The thresholds of the curve are the scores; four standard errors of a share of 400 copies are 0.1.
@@ -208,3 +208,13 @@ def test_what_it_cannot_attack_it_says() -> None:
     for wrong in ({"n_copies": 0}, {"share": 0.0}, {"share": float("nan")}, {"together": ((0, 1), (1, 2))}):
         with pytest.raises(InvalidParameterError):
             Perturbation(**wrong)
+
+
+def test_of_many_records_some_are_attacked_and_a_note_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassine.attacks.membership.gap.MAX_RECORDS", 60)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(150, 3)), rng.integers(0, 2, 150)
+    tree = DecisionTreeClassifier(random_state=0).fit(X[:100], y[:100])
+    found = measured(label_only_attack(tree, *sides(X[:100], y[:100], X[100:], y[100:]), random_state=0))
+    assert (found.n_members, found.n_nonmembers) == (60, 50)
+    assert "60 of 100 members and 50 of 50 non-members" in found.verdict

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest, norm
+from scipy.stats import binomtest, chisquare, multivariate_hypergeom, norm
 
 from glassine.attacks.membership.intervals import area_under_roc, check_confidence, clopper_pearson, newcombe
 from glassine.attacks.membership.result import roc_curve
-from glassine.attacks.membership.scoring import N_FOLDS, best_threshold, crossfit
+from glassine.attacks.membership.scoring import FEW, N_FOLDS, best_threshold, crossfit, dealt
 from glassine.errors import InvalidParameterError
 
 SCORES = st.lists(st.integers(0, 4), min_size=1, max_size=8)
@@ -175,3 +175,21 @@ def test_no_record_chooses_its_own_threshold() -> None:
     found, wrong = crossfit(members, nonmembers, np.random.default_rng(0))
     assert best_threshold(members, nonmembers).advantage == 1.0
     assert (found, wrong) == (N_FOLDS - 1, 0)
+
+
+@pytest.mark.parametrize("few", [1, FEW], ids=["by score", "by record"])
+def test_hands_have_the_hypergeometric_law(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassine.attacks.membership.scoring.FEW", few)
+    counts, sizes, draws = np.array([5, 3, 2]), [4, 6], 4000
+    rng = np.random.default_rng(0)
+    seen: dict[tuple[int, ...], int] = {}
+    for _ in range(draws):
+        hands = dealt(counts, sizes, rng)
+        assert hands.sum(axis=0).tolist() == counts.tolist()
+        assert hands.sum(axis=1).tolist() == sizes
+        seen[tuple(hands[0].tolist())] = seen.get(tuple(hands[0].tolist()), 0) + 1
+    every = [(a, b, 4 - a - b) for a in range(5) for b in range(5 - a)]
+    law = {hand: multivariate_hypergeom.pmf(hand, counts, 4) for hand in every}
+    law = {hand: chance for hand, chance in law.items() if chance > 0}
+    assert set(seen) <= set(law)
+    assert chisquare([seen.get(hand, 0) for hand in law], [draws * chance for chance in law.values()]).pvalue > 0.001

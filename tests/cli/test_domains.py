@@ -288,3 +288,16 @@ def test_codes_of_a_model_and_of_a_domain_are_one_value_in_every_spelling(
     assert [literal.values for rule in model.rules[:2] for literal in rule.antecedent] == [declared[:1], declared[1:2]]
     done = run("audit", "m.json", "--domain", "domain.json", "--data", "records.csv", "--json", cwd=tmp_path)
     assert done.status in (0, 1, 3), done.err
+
+
+def test_a_draft_takes_special_codes(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "people.csv").write_text("income,job\n" + "-9,a\n3,b\n7,a\n98,b\n" * 5)
+    given = ["--code", "income=-9:refused", "--code=income=98:unknown"]
+    assert run("domain", "infer", "people.csv", *given, "-o", "draft.toml", cwd=tmp_path).status == 0
+    assert Domain.read(tmp_path / "draft.toml")["income"] == Integer(
+        3, 7, codes={-9: "refused", 98: "unknown"}, inferred=True
+    )
+    for wrong in ("income", "income=x:refused", "income=-9", "pay=-9:refused"):
+        refused = run("domain", "infer", "people.csv", "--code", wrong, cwd=tmp_path)
+        assert refused.status == 2
+        assert "--code" in refused.err

@@ -374,7 +374,7 @@ def test_a_report_for_the_checker_is_written_beside_a_public_log(models: Path, r
 def test_another_format_is_refused_before_any_work(models: Path, run: Run) -> None:
     done = run("audit", "models/kept.txt", "--to", "pdf", "out.pdf", cwd=models)
     assert (done.status, done.out) == (2, "")
-    assert "must be one of acro, junit, sarif, summary, got 'pdf'" in done.err
+    assert "must be one of acro, junit, plain, sarif, summary, got 'pdf'" in done.err
 
 
 def test_a_pipeline_without_records_is_told_where_to_audit(models: Path, run: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import pickle
 import re
@@ -11,10 +12,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from glassine import RuleList, load_model, parse_rules, write_model
+from glassine.domain import Between
 from glassine.formats import formats
+from glassine.models import Branch, DecisionTree, Evidence, Node, Rule
 from tests.cli.running import Run, listing, people
 from tests.formats.reading import TALLY, example_format, read_cells
 from tests.models.additive_models import income_model
@@ -192,3 +196,32 @@ def test_a_pickle_is_allowed_in_the_words_of_the_command_line(model: Path, run: 
     done = run("export", "p.pkl", "--to", "sql", cwd=model)
     assert (done.status, "allow it with --trust-pickle." in done.err) == (2, True)
     assert run("export", "p.pkl", "--to", "sql", "--trust-pickle", cwd=model).status == 0
+
+
+def test_a_table_holds_what_the_frame_holds(tmp_path: Path, run: Run) -> None:
+    few = Rule(antecedent=(Between("age", hi=30),), evidence=Evidence(counts=(3, 1)))
+    model = RuleList((few, Rule(evidence=Evidence(counts=(20, 70)))), ("age",), classes=("no", "yes"))
+    write_model(model, tmp_path / "model.json")
+    done = run("export", "model.json", "--to", "csv", cwd=tmp_path)
+    assert done.status == 0
+    assert done.out.splitlines()[1].startswith("1,age <= 30,4,")
+    assert pl.read_csv(io.StringIO(done.out)).to_dict(as_series=False) == model.to_frame().to_dict(as_series=False)
+    assert run("export", "model.json", "--to", "csv", "--public", "-o", "public.csv", cwd=tmp_path).status == 0
+    assert pl.read_csv(tmp_path / "public.csv")["records"].to_list() == [None, None]
+    refused = run("export", "model.json", "--to", "sql", "--public", cwd=tmp_path)
+    assert (refused.status, "--public is for CSV" in refused.err) == (2, True)
+
+
+def test_a_tree_of_many_nodes_is_exported_as_columns_that_are_audited(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glassine.formats.json.MOST_ROWS", 2)
+    leaves = Node(evidence=Evidence(counts=(30, 10))), Node(evidence=Evidence(counts=(20, 40)))
+    split = Node(branches=(Branch(Between("age", hi=50.0), 1), Branch(Between("age", lo=50.0), 2)))
+    write_model(DecisionTree((split, *leaves), ("age",), ("no", "yes")), folder / "tree.json", overwrite=True)
+    done = run("export", "tree.json", "--to", "json", "-o", "again.json", cwd=folder)
+    assert done.status == 0, done.err
+    assert (folder / "again.json").read_bytes() == (folder / "tree.json").read_bytes()
+    assert isinstance(json.loads((folder / "again.json").read_text())["nodes"], dict)
+    (audited,) = json.loads(run("audit", "again.json", "--json", cwd=folder).out)["files"]
+    assert audited["canonical"]

@@ -72,6 +72,7 @@ EXTRAS = {
     "explain make": "formats",
     "rebuild": "solver",
     "explain serve": "server",
+    "desk": "desk",
     "explain keys": "server",
     "explain sign": "server",
     "explain verify": "server",
@@ -226,7 +227,7 @@ def test_no_arguments_show_the_help(tmp_path: Path, run: Run) -> None:
         (("export", "m"), "export needs --to."),
         (
             ("export", "m", "--to", "sqll"),
-            "--to must be one of onnx, pmml, python, sql, sklearn, text, json, card, got 'sqll'.",
+            "--to must be one of onnx, pmml, python, sql, sklearn, text, json, card, csv, got 'sqll'.",
         ),
         (("export", "m", "--to", "sqll"), "Did you mean 'sql'?"),
         (("audit", "m", "--shadows", "many"), "--shadows must be a whole number, got 'many'."),
@@ -259,8 +260,8 @@ def test_an_option_of_one_name_has_one_default() -> None:
     assert all(UNLIKE.values())
 
 
-TOP = ["audit", "scrub", "edit", "fit", "summarize", "compare", "rebuild", "export", "domain", "ledger"]
-TOP += ["evidence", "certificate", "explain", "demo"]
+TOP = ["audit", "scrub", "edit", "fit", "summarize", "merge", "compare", "rebuild", "export", "domain", "ledger"]
+TOP += ["evidence", "certificate", "explain", "desk", "demo"]
 
 
 def test_the_commands_stand_in_the_order_of_their_use(tmp_path: Path, run: Run) -> None:

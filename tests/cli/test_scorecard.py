@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from glassine import Certificate
+from glassine import AdditiveModel, Certificate, Domain, Integer, load_model
 from glassine.errors import InvalidModelError
 from glassine.models import Guarantee, NumericBins
 from glassine.models.scorecard import Risk, card_items
@@ -81,3 +82,28 @@ def test_the_sentence_of_a_void_guarantee_says_why() -> None:
     assert guarantee_sentence(Guarantee(epsilon=1, caveats=("seeded: not private",))) == (
         "The guarantee is void because seeded: not private."
     )
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_a_card_of_a_number_is_fitted_and_printed(tmp_path: Path, run: Run, private: bool) -> None:
+    rows = [f"{age},{age // 10 * 10}" for age in range(20, 80)] * 8
+    (tmp_path / "people.csv").write_text("\n".join(["age,cost", *rows]) + "\n")
+    domain = Domain({"age": Integer(20, 79, thresholds=(39, 59)), "cost": Integer(0, 100)})
+    domain.to_json(tmp_path / "domain.json")
+    given = ["people.csv", "--target", "cost", "--domain", "domain.json", "-o", "card.json"]
+    how = ["--epsilon", "5"] if private else ["--not-private", "--monotone", "auto"]
+    done = run("fit", "scorecard", *given, *how, cwd=tmp_path)
+    assert done.status == 0, done.err
+    assert "a point adds" in done.out
+    model = load_model(tmp_path / "card.json")
+    assert isinstance(model, AdditiveModel)
+    assert model.link == "identity"
+    low, high = model.predict(pl.DataFrame({"age": [25, 75]}))
+    assert low < 45 < high
+    assert run("export", "card.json", "--to", "card", "-o", "card.html", cwd=tmp_path).status == 0
+    assert "one point adds" in (tmp_path / "card.html").read_text()
+    if private:
+        checked = run("certificate", "verify", "card.json", "card.certificate.json", cwd=tmp_path)
+        assert checked.status == 0, checked.out
+    audited = run("audit", "card.json", "--domain", "domain.json", cwd=tmp_path)
+    assert audited.status in (0, 1, 3), audited.err

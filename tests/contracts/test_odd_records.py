@@ -34,7 +34,7 @@ from glassine.data.labels import Sample
 from glassine.data.sources import read_table
 from glassine.data.table import as_table, table_of
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, OneOf, Real
-from glassine.domain.attributes import prefixes
+from glassine.domain.prefixes import prefixes
 from glassine.errors import InvalidDataError
 from glassine.formats import write_model
 from glassine.models import AdditiveModel, CategoryBins, DecisionTree, NumericBins, Term

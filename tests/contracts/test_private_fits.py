@@ -29,6 +29,7 @@ from glassine.learners import (
     PrivateGreedyRuleListClassifier,
     PrivateRuleListClassifier,
     PrivateScorecardClassifier,
+    PrivateScorecardRegressor,
     PrivateSearchCV,
     PrivateSummary,
     PrivateTreeClassifier,
@@ -120,6 +121,7 @@ LEARNERS: dict[str, Make] = {
     "additive, boosting": classifier(PrivateEBMClassifier, algorithm="boosting"),
     "regression, boosting": regressor(algorithm="boosting"),
     "scorecard": classifier(PrivateScorecardClassifier),
+    "regression, scorecard": regressor(PrivateScorecardRegressor),
     "search over trees": search(PrivateTreeClassifier, {"max_depth": [1, 2]}, literals="thresholds"),
 }
 """One form of every private learner."""

@@ -22,7 +22,8 @@ from glassine.data import CountTable
 from glassine.data.labels import class_codes
 from glassine.data.table import as_table
 from glassine.domain import Attribute, Between, Binary, Category, Integer, Literal, OneOf, Real
-from glassine.domain.attributes import LARGEST, Prefix, prefixes
+from glassine.domain.attributes import LARGEST
+from glassine.domain.prefixes import Prefix, prefixes
 from glassine.errors import InvalidDataError
 from glassine.models import DecisionTree, Evidence, Rule, RuleList
 from glassine.models.records import implied

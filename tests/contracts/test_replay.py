@@ -178,6 +178,7 @@ LEARNERS: dict[str, tuple[Make, str]] = {
     ),
     "additive, number": (lambda **p: glassine.learners.PrivateEBMRegressor(epsilon=1.0, **NUMBERS, **p), "z"),
     "scorecard": (lambda **p: glassine.learners.PrivateScorecardClassifier(epsilon=1.0, **CLASSES, **p), "y"),
+    "scorecard, number": (lambda **p: glassine.learners.PrivateScorecardRegressor(epsilon=1.0, **NUMBERS, **p), "z"),
     "summary": (lambda **p: glassine.learners.PrivateSummary(epsilon=1.0, **CLASSES, **p), "y"),
     **{
         f"greedy, {mechanism}": (

@@ -14,7 +14,7 @@ import pytest
 
 import glassine
 from glassine.domain import Binary, Category, Domain, OneOf, Prefix
-from glassine.domain.attributes import GAP_TEXTS
+from glassine.domain.prefixes import GAP_TEXTS
 from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats import format_rules, to_onnx, to_pmml, to_python, to_sklearn, to_sql, to_text, write_model
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList

@@ -117,8 +117,14 @@ def test_a_model_without_counts_and_errors_has_risks_without_intervals() -> None
 
 
 def test_what_cannot_be_a_card_is_refused_with_a_remedy() -> None:
+    scores = np.zeros((AGE.n_bins, 3))
     with pytest.raises(InvalidModelError, match="two classes"):
-        model(link="identity", classes=None).to_scorecard()
+        model(
+            link="softmax",
+            classes=("a", "b", "c"),
+            intercept=(0.0, 0.0, 0.0),
+            terms=(Term(bins=(AGE,), scores=scores),),
+        ).to_scorecard()
     pair = Term(bins=(AGE, JOB), scores=np.zeros((7, 4)))
     with pytest.raises(InvalidModelError, match="without pairs"):
         model(terms=(pair,)).to_scorecard()

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from glassine.domain import Attribute, Binary, Category, Integer, Real
-from glassine.domain.attributes import Prefix
+from glassine.domain.prefixes import Prefix
 
 
 class Text(str):

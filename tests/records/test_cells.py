@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassine.domain import Attribute, Binary, Category, Integer, Real
-from glassine.domain.attributes import Prefix
+from glassine.domain.prefixes import Prefix
 from glassine.records.cells import Coded, Flag, Reader
 from tests.records.odd_cells import ATTRIBUTES, NUMBERS, ODD_CELLS, TEXTS, Hostile
 

@@ -13,7 +13,8 @@ from tests.repo.code_blocks import ROOT
 ROOMS = [
     ["__init__", "__main__"],
     ["cli"],
-    ["server"],
+    ["desk"],
+    ["plots", "server"],
     ["report"],
     ["auditing", "comparison"],
     ["surrogates"],

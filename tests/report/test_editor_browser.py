@@ -393,3 +393,53 @@ def test_a_bin_of_missing_values_is_drawn_once_it_says_something(show: Any) -> N
     # Whoever gives it a score sees it, and goes on to see it when something else is chosen.
     page.locator("#first").select_option(label="missing")
     assert slot.count() == 1
+
+
+def wide_model(n: int = 30) -> AdditiveModel:
+    """Return a model of many attributes, with months and long names."""
+    names = ("InternetServiceOfTheHousehold", "months_since_last_payment", *(f"value_{i}" for i in range(n)))
+    months = CategoryBins("month", (("jan",), ("feb",), ("mar",), ("apr",)))
+    terms = (
+        Term(bins=(months,), scores=np.array([0.1, 0.2, 0.3, 0.4, 0.0])),
+        *(Term(bins=(NumericBins(name, (1.0,)),), scores=np.array([-0.5, 0.5, 0.0])) for name in names),
+    )
+    return AdditiveModel(
+        attributes=("month", *names), terms=terms, intercept=(0.0,), link="logit", classes=("no", "yes")
+    )
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_all_of_a_wide_model_can_be_reached(show: Any, width: int) -> None:
+    page = show(wide_model(), width=width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    # Every attribute has a field, every term what it adds: the smaller ones are folded away.
+    assert page.locator("#record .field").count() == page.locator("#adds li").count() == 33
+    assert page.locator("#adds details summary").inner_text() == "21 smaller terms"
+    assert page.locator("[data-attribute=month] option").all_inner_texts()[:4] == ["jan", "feb", "mar", "apr"]
+    page.fill("#find", "Payment")
+    assert page.locator("#terms li:visible").all_text_contents()[0].startswith("months_since_last_payment")
+    assert page.locator("#record .field:visible").count() == 1
+    assert page.inner_text("#found") == "1 of 33 terms shown."
+    page.fill("#find", "")
+    assert page.locator("#terms li:visible").count() == 33
+
+
+def test_names_break_between_their_words(show: Any) -> None:
+    page = show(wide_model())
+    # Each piece of a name is on one line.
+    broken = page.evaluate(
+        """() => [...document.querySelectorAll("bdi")].flatMap((name) => [...name.childNodes])
+            .filter((piece) => piece.nodeType === 3 && piece.data.trim() && !/\\s/.test(piece.data))
+            .filter((piece) => {
+                const range = document.createRange();
+                range.selectNodeContents(piece);
+                return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1;
+            })
+            .map((piece) => piece.data)"""
+    )
+    assert broken == []
+
+
+def test_a_narrow_model_has_nothing_to_find(show: Any) -> None:
+    page = show(income_model())
+    assert page.is_hidden("#finder")

@@ -181,13 +181,28 @@ def test_an_answer(serve: Any, show: Any) -> None:
         assert page.locator("#tree li.way").count() == len(told["path"])
         assert page.locator("#tree .taken").first.text_content() == f"then {told['tree_decision']}"
         assert page.locator("#contrasts li").count() == len(told["contrasts"])
-        for i, contrast in enumerate(told["contrasts"]):
-            text = page.locator("#contrasts li").nth(i).text_content()
-            assert all(change["condition"] in text for change in contrast["changes"])
-            assert ("decides so too" in text) is contrast["confirmed"]
+        # What the black box refutes is folded away, below.
+        for i, contrast in enumerate(sorted(told["contrasts"], key=lambda one: not one["confirmed"])):
+            item = page.locator("#contrasts li").nth(i)
+            assert all(change["condition"] in item.text_content() for change in contrast["changes"])
+            assert ("decides so too" in item.text_content()) is contrast["confirmed"]
+            assert item.is_visible() is contrast["confirmed"]
         assert page.locator("#representative tbody tr").count() == len(NAMES)
         assert page.locator("#reveals li").all_text_contents() == told["reveals"]
     assert page.evaluate("document.activeElement.id") == "answer"
+
+
+def test_what_the_black_box_refutes_is_no_advice(serve: Any, show: Any) -> None:
+    page = show(serve(lambda asked: np.full(len(asked), "no")))
+    for age in (25, 60, 85):
+        fill(page, age=age)
+        ask(page)
+        if page.locator("#contrasts li").count():
+            break
+    assert "No change was found that the black box confirms." in page.inner_text("#contrasts")
+    assert not page.locator("#contrasts li").first.is_visible()
+    page.click("#contrasts summary")
+    assert "The black box itself does not decide so." in page.inner_text("#contrasts")
 
 
 def test_a_missing_value_and_odd_names(serve: Any, show: Any) -> None:

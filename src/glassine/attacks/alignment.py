@@ -97,7 +97,7 @@ def distances(domain: Domain, left: Records, right: Records) -> Array:
         a, b = left[name], right[name]
         gaps = is_missing(a), is_missing(b)
         if isinstance(attribute, Integer | Real):
-            span = float(attribute.hi - attribute.lo) or 1.0
+            span = float(attribute.ends[1] - attribute.ends[0]) or 1.0
             x, y = (np.where(gap, 0.0, v).astype(float) for v, gap in zip((a, b), gaps, strict=True))
             # In place: a table has a value for each pair of records, and a new one costs as much as a step of its work.
             differences = x[:, None] - y[None, :]

@@ -25,6 +25,7 @@ from glassine.attacks.variation import Counted, LabelOverfitting
 from glassine.data.labels import Sample
 from glassine.data.labels import subgroups as split_by_value
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, check_whole, parameter
+from glassine.exports import DisplayedToCheckers
 from glassine.models import DecisionTree, RuleList
 from glassine.records.arrays import AnyArray, Indices
 
@@ -59,7 +60,7 @@ class SubgroupVulnerability:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vulnerability:
+class Vulnerability(DisplayedToCheckers):
     """Vulnerability of a model to membership inference.
 
     Attributes

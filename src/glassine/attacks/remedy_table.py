@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from glassine.exports import DisplayedToCheckers
 from glassine.models.quality import Quality
 
 Kind = Literal["none", "suppress", "merge", "round", "private"]
@@ -66,7 +67,7 @@ FIGURES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemedyTable:
+class RemedyTable(DisplayedToCheckers):
     """The remedies that were tried, in order.
 
     Attributes

@@ -18,9 +18,14 @@ import numpy.typing as npt
 from glassine.attacks.magnitudes import LargestContributions, NumberInference, contributions_behind
 from glassine.attacks.outcome import AttackTarget, Hiding, Measurement, ShownCount, for_checker
 from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
+<<<<<<< HEAD
 from glassine.domain.attributes import prefixes
 from glassine.domain.grid import are_adjacent, on_grid, public_grid
+=======
+from glassine.domain.grid import are_adjacent, on_grid
+>>>>>>> main
 from glassine.domain.literals import is_missing
+from glassine.domain.prefixes import prefixes
 from glassine.domain.single import is_bound_of, nominal
 from glassine.models import DecisionTree, RuleList
 from glassine.records.arrays import AnyArray, Array, Indices
@@ -100,12 +105,8 @@ def _step(attribute: Integer | Real) -> float:
 def _at_end(attribute: Integer | Real, bound: float) -> bool:
     """Return whether all values of the domain are on one side of a threshold that lies within a step of its end."""
     # One that lies further out says that a training value did, so it is none that cuts nothing.
-    step, bound = _step(attribute), nominal(float(bound))
-    return (
-        bound == attribute.hi
-        or attribute.lo - step <= bound < attribute.lo
-        or attribute.hi < bound < attribute.hi + step
-    )
+    step, bound, (low, high) = _step(attribute), nominal(float(bound)), attribute.ends
+    return bound == high or low - step <= bound < low or high < bound < high + step
 
 
 def nameable_sides(domain: Domain, thresholds: Iterable[tuple[str, float]], n_records: int | None) -> int:

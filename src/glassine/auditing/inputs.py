@@ -57,14 +57,22 @@ class MembershipSettings:
 
     Attributes
     ----------
-    n_shadows : int
-        Shadow models of the likelihood-ratio attack, at least 4; 0 leaves it out.
+    n_shadows : int or None
+        Shadow models of the likelihood-ratio attack, at least 4; 0 leaves it out. By default 16 for ensembles of trees,
+        whose members other attacks miss, and none for other models.
+    seconds : float
+        Most seconds of the shadow models. Where they would take longer, attacks with them have failed.
     confidence : float
         Confidence of each attack's interval, in (0, 1). All six hold together with at least 94 % at the default.
     """
 
-    n_shadows: int = 0
+    n_shadows: int | None = None
     confidence: float = 0.99
+    seconds: float = 600.0
+
+    def shadows(self, usual: int = 0) -> int:
+        """Return the number of shadow models, for a kind of models with a usual number."""
+        return usual if self.n_shadows is None else self.n_shadows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,7 +351,7 @@ def _with_named(shown: Attribute, column: AnyArray, values: Sequence[Scalar]) ->
     if isinstance(wider, Integer):
         # Doubles round large whole numbers.
         whole = [int(value) for value in numbers]
-        ends = (shown.lo, shown.hi) if isinstance(shown, Integer) else ()
+        ends = shown.ends if isinstance(shown, Integer) else ()
         return replace(wider, lo=min(wider.lo, *ends, *whole), hi=max(wider.hi, *ends, *whole))
     # Of a continuum no single value has a measure.
     return None if isinstance(wider, Real) and wider.resolution is None else wider
@@ -452,11 +460,8 @@ def compare_records(
     if public or not recipe:
         return found
     numbers_of = read(table, recipe)[1].counts()
-    foreign = {
-        name: own
-        for name, own in outside_of(Domain(recipe), table).items()
-        if is_number(recipe[name]) or not numbers_of[name][Flag.OK]
-    }
+    asked = {name: own for name, own in recipe.items() if is_number(own) or not numbers_of[name][Flag.OK]}
+    foreign = outside_of(Domain(asked), table) if asked else {}
     outside = {**{name: own for name, own in found.outside.items() if name not in foreign}, **foreign}
     whole = {**found.whole, **{name: bounds(name, recipe, implied=True) for name in foreign}}
     words = {**found.words, **_words(table, recipe, foreign, below)}

@@ -14,6 +14,7 @@ from typing import Any
 from glassine.auditing.criteria import AnyCriterion, PolicyLimits
 from glassine.auditing.size_criteria import SMALL
 from glassine.errors import InvalidPolicyError, parameter, quoted
+from glassine.exports import Displayed
 from glassine.files import read_text
 
 MOST_SUPPRESSED = 10**15
@@ -21,7 +22,7 @@ MOST_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy(PolicyLimits):
+class Policy(Displayed, PolicyLimits):
     """Limits that a published model must meet; None switches a check off.
 
     The defaults judge harm, and are calibrated on what was measured: see the page on policies. The smallest leaf is a

@@ -64,7 +64,7 @@ NO_RECORDS = Inapplicable("The release was made without any person's record.")
 DECIDED = Inapplicable(
     "The trees were trained on the black box's decisions, which anyone can ask for together with a record."
 )
-DRAWN = Inapplicable("ReleaseLeaves hold numbers that were drawn with noise, no means of answers.")
+DRAWN = Inapplicable("Leaves hold numbers that were drawn with noise, no means of answers.")
 UNANSWERED = "the black box's answers on the training records are not known."
 OF_BLACK_BOX = NotApplicable(
     "the black box's decisions were not looked at, and they may reveal its training records. Audit the black box."

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import About, Below, Hidden, ShownCount
+from glassine.models.table import hidden_sizes
 
 __all__ = ["Suppression"]
 
@@ -63,22 +64,9 @@ class Suppression:
     def hidden(self, sizes: Sequence[int | None]) -> list[bool]:
         """Return which sizes of the parts of a known total to hide.
 
-        These are the small ones, and others in the order of the parts, from the first small one on, until at least two
-        are hidden and their sum, which can be had by subtraction, is at least twice the limit. Their order does not
-        depend on their sizes, so that being hidden reveals nothing about them.
+        See :func:`glassine.models.table.hidden_sizes`.
         """
-        hidden = [size is not None and 0 < size < self.below for size in sizes]
-        if not any(hidden):
-            return hidden
-        # One hidden size alone is the total less the others, so that at least one more is hidden with it.
-        first = hidden.index(True)
-        for i in [*range(first, len(sizes)), *range(first)]:
-            total = sum(size or 0 for size, hide in zip(sizes, hidden, strict=True) if hide)
-            if sum(hidden) > 1 and total >= 2 * self.below:
-                break
-            # An empty part hides nothing: it would count as one of the two, and add no record to the sum.
-            hidden[i] = bool(sizes[i])
-        return hidden
+        return hidden_sizes(sizes, self.below)
 
     def curve(self, points: Sequence[tuple[float, float]], n_records: int) -> tuple[tuple[float, float], ...]:
         """Return an exposure curve, steps of fewer records than may be shown merged with the next."""

@@ -17,6 +17,7 @@ from glassine.auditing.remedy import Remedy
 from glassine.data.labels import Sample
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidModelError, InvalidParameterError, parameter
+from glassine.exports import DisplayedToCheckers
 from glassine.files import FileContent
 from glassine.formats import load_file
 from glassine.formats.canonical import written
@@ -31,7 +32,7 @@ MERGING = ("smallest_leaf", "largest_advantage")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TriedRemedy:
+class TriedRemedy(DisplayedToCheckers):
     """What the copy would be that a remedy makes.
 
     Attributes

@@ -15,6 +15,7 @@ from glassine.capacity.exposure import certain_persons
 from glassine.capacity.frontiers import check_share, design_advantage, fresh_advantage
 from glassine.capacity.success import design_success, fresh_success
 from glassine.errors import InvalidParameterError, check_whole, parameter
+from glassine.exports import Displayed
 
 Game: TypeAlias = Literal["fresh", "design"]
 """``fresh``: a training record against a fresh one of the same law. ``design``: who of a known frame was drawn."""
@@ -68,7 +69,7 @@ def tenths_up(bits: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GameBound:
+class GameBound(Displayed):
     """The bounds of one game, given the published model, except with probability delta over the draw.
 
     Attributes
@@ -97,7 +98,7 @@ class GameBound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AverageCase:
+class AverageCase(Displayed):
     """What no attack exceeds on average, from nothing but the number of models that could have been published.
 
     Guarantee

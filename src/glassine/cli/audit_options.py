@@ -47,7 +47,9 @@ if TYPE_CHECKING:
     from glassine.auditing.findings import Findings, SignOff
     from glassine.auditing.inputs import AuditSettings, DisclosureSettings, StatedClass, Statements
 
-FORMATS = ("acro", "junit", "sarif", "summary")
+FORMATS = ("acro", "junit", "plain", "sarif", "summary")
+FOR_CHECKERS = ("acro", "plain")
+"""Formats for a checker, who sees all."""
 JUNIT = Path("glassine.xml")
 """Where --ci writes a JUnit report."""
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -66,7 +68,7 @@ class ExchangeOptions(OptionGroup, heading="Pipelines and other tools"):
         """Raise before any work if something cannot be written, or would hold what only a checker may see."""
         if self.to is None and self.ci is None:
             return
-        if small and (self.ci is not None or (self.to is not None and self.to[0] != "acro")):
+        if small and (self.ci is not None or (self.to is not None and self.to[0] not in FOR_CHECKERS)):
             raise InvalidParameterError(
                 "what is written for pipelines is public, and --show-small-counts is for the checker.",
                 remedy="Leave one of them out.",
@@ -95,6 +97,10 @@ class ExchangeOptions(OptionGroup, heading="Pipelines and other tools"):
                 from glassine.report.exchange import write_acro
 
                 write_acro(findings, self.to[1], model.name, command, datetime.now(UTC).replace(tzinfo=None))
+            elif self.to[0] == "plain":
+                from glassine.report.exchange import as_plain
+
+                write_json(as_plain(findings, model.name), self.to[1])
             else:
                 _write_to(*self.to, findings.public(), model.as_posix())
         if self.ci is None:
@@ -149,12 +155,12 @@ class RecordOptions(OptionGroup, heading="Records"):
 class MembershipOptions(OptionGroup, heading="Membership (needs --data, --holdout and --target)"):
     """How membership is attacked."""
 
-    shadows: int = option(
+    shadows: int | None = option(
         "N",
-        "Shadow models of the likelihood-ratio attack; 0 leaves it out.",
-        0,
+        "Shadow models of the likelihood-ratio attack; 0 leaves it out. By default 16 of ensembles, else none.",
         callback=at_least(0, "16 or more give steady figures."),
     )
+    shadow_seconds: float = option("S", "Most seconds of the shadow models.", 600.0)
     confidence: ConfidenceOption = 0.99
     max_advantage: float | None = option(
         "NUMBER",
@@ -269,7 +275,7 @@ class StatementOptions(OptionGroup, heading=STATED):
         "N", "Step to whose multiples published counts are rounded.", names=("--stated-step",)
     )
     unweighted: bool = flag("No weights were used in training: sums of weights are counts.")
-    n_records: int | None = option("N", "Training records of a regression.", names=("--n",))
+    n_records: int | None = option("N", "Training records of a regression or an ensemble.", names=("--n",))
     family: str | None = option("NAME", "Family of a regression: gaussian, binomial, poisson, gamma, cox, multinomial.")
     errors: Literal["model", "robust"] | None = option(
         None, "Standard errors of a regression; model: of a converged fit without weights or a penalty."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -29,7 +30,7 @@ from glassine.cli.options import (
 )
 from glassine.cli.process import concluding
 from glassine.cli.progress import stages
-from glassine.cli.reading import load_kind, read_records, stated_domain
+from glassine.cli.reading import load_judged, read_records, stated_domain
 from glassine.cli.writing import check_ending, check_outputs, print_value, say, tell
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError, worded
 from glassine.files import write_text
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from glassine.data.table import RecordTable
     from glassine.domain import Domain, Literal
     from glassine.formats import PublishedModel
+    from glassine.models import TreeEnsemble
 
 DraftOption = Annotated[Path | None, output_option("Write the domain, JSON or TOML.", shown="standard output")]
 ENDINGS = (".json", ".toml")
@@ -65,6 +67,7 @@ TestedOption: TypeAlias = Annotated[
 ]
 
 
+<<<<<<< HEAD
 class DraftedColumns(OptionGroup, heading="Columns"):
     """Which columns of records a draft has."""
 
@@ -74,14 +77,32 @@ class DraftedColumns(OptionGroup, heading="Columns"):
     )
     model: list[Path] | None = option("FILE", "Take the attributes that this model tests, and no others.")
     reading: ModelFileOptions
+=======
+class DraftOptions(OptionGroup, heading="The draft"):
+    """What a draft holds."""
+
+    model: Path | None = option("FILE", "Take the attributes that this model tests, and no others.")
+    code: list[str] | None = option(
+        "COLUMN=CODE:LABEL", "Special code of a number, such as income=-9:refused; repeat it for more."
+    )
+>>>>>>> main
 
 
 def infer_command(
     data: RecordsArgument,
+    wish: DraftOptions,
     written: RecordsFileOptions,
     limits: LimitOptions,
     columns: DraftedColumns,
     output: DraftOption = None,
+<<<<<<< HEAD
+=======
+    exclude: ExcludeOption = None,
+    include: Annotated[
+        list[str] | None,
+        option("COLUMN", "Column to keep though it looks like an identifier, dates or free text; repeat it for more."),
+    ] = None,
+>>>>>>> main
     overwrite: OverwriteOption = False,
 ) -> None:
     """Draft a domain from records, each attribute marked as inferred.
@@ -95,11 +116,22 @@ def infer_command(
     """
     from glassine.data.inference import draft, header_values, remarks, repeats
 
+<<<<<<< HEAD
     models, reading, exclude, include = columns.model or [], columns.reading, columns.exclude, columns.include
     check_outputs([output], [data, *models], overwrite=overwrite)
     check_ending(output, ENDINGS, "domains are written as JSON or TOML")
     loaded = [load_kind(one, None, reading.trust_pickle, reading.tree) for one in models]
     tested = {literal.attribute for one in loaded for literal in tested_literals(one)} if models else None
+=======
+    model = wish.model
+    check_outputs([output], [data, model], overwrite=overwrite)
+    check_ending(output, ENDINGS, "domains are written as JSON or TOML")
+    tested = (
+        None
+        if model is None
+        else {literal.attribute for literal in tested_literals(load_judged(model, None, False).model)}
+    )
+>>>>>>> main
     with stages() as progress:
         progress("reading the records")
         table = read_records(data, written, Purpose.ORDINARY)
@@ -124,7 +156,7 @@ def infer_command(
                 f"{' and '.join(map(str, models))} {'test' if len(models) > 1 else 'tests'} none of the columns.",
                 remedy=f"Check their names.{listed('', table.names)}",
             )
-        domain, undeclared = draft(table.restrict(left))
+        domain, undeclared = draft(table.restrict(left), _special(wish.code or [], left))
         remarked = remarks(table.restrict(domain.names))
     for name, reason in undeclared.items():
         tell(f"glassine: {name}: left out: {reason}")
@@ -135,6 +167,7 @@ def infer_command(
         tell(f"glassine: {_shown(names)}: {text}")
     if stated := _codes(first, table.names):
         tell(f"glassine: To state these codes as missing: {stated}")
+        tell("glassine: To keep them apart, as special codes: --code=COLUMN=CODE:LABEL for each")
     for repeat in repeated.values():
         tell(f"glassine: {repeat}")
     if repeated:
@@ -170,6 +203,28 @@ def infer_command(
             said += f"\nNext, with these options in every command: glassine domain check {output} --data {read}"
         with concluding():
             say(said)
+
+
+def _special(stated: Sequence[str], names: Sequence[str]) -> dict[str, dict[float, str]]:
+    """Return the special codes of each column, and their labels."""
+    out: dict[str, dict[float, str]] = {}
+    for text in stated:
+        column, _, rest = text.rpartition("=")
+        number, _, label = rest.partition(":")
+        try:
+            value = int(number) if re.fullmatch(r"-?[0-9]{1,300}", number) else float(number)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value) or not label:
+            raise InvalidParameterError(
+                f"--code is {text!r}, which is not COLUMN=CODE:LABEL.", remedy="Write income=-9:refused."
+            )
+        if column not in names:
+            raise InvalidDataError(f"--code names {column!r}, which is not a column.{listed(column, names)}")
+        if value in out.get(column, {}):
+            raise InvalidParameterError(f"--code gives {column}={number} twice.", remedy="Drop one.")
+        out.setdefault(column, {})[value] = label
+    return out
 
 
 def _alike(remarks: Mapping[str, str]) -> dict[str, list[str]]:
@@ -213,11 +268,15 @@ def _write(domain: Domain, output: Path | None, comments: Mapping[str, list[str]
             say(to_text(domain).rstrip())
 
 
-def tested_literals(model: PublishedModel) -> list[Literal]:
+def tested_literals(model: PublishedModel | TreeEnsemble) -> list[Literal]:
     """Return the conditions of a model, thresholds and groups of an additive one among them."""
     from glassine.domain import Between, Category, OneOf
-    from glassine.models import AdditiveModel, NumericBins, RegressionModel
+    from glassine.models import AdditiveModel, NumericBins, RegressionModel, TreeEnsemble
 
+    if isinstance(model, TreeEnsemble):
+        listed = () if model.scoring is None else model.scoring.forest.literals
+        ends = [Between(name, hi=float(own[k])) for name, own in model.thresholds.items() for k in (0, -1)]
+        return [*ends, *(literal for literal in listed if isinstance(literal, OneOf))]
     if isinstance(model, RegressionModel):
         read = model.recipe
         return [OneOf(n, a.values) if isinstance(a, Category) else Between(n) for n, a in read.items()]
@@ -261,7 +320,7 @@ def new_command(
     declared = {entry["name"]: entry for entry in entries}
     comments: dict[str, list[str]] = {}
     if model is not None:
-        published = load_kind(model, None, reading.trust_pickle, reading.tree)
+        published = load_judged(model, None, reading.trust_pickle, reading.tree).model
         form, comments = form_of_literals(tested_literals(published))
         entries = [declared.get(entry["name"], entry) for entry in form]
         comments = {name: lines for name, lines in comments.items() if name not in declared}

@@ -150,6 +150,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("fit additive", "Train a private additive model, of classes or numbers.", "fit.fit_additive_command"),
     ("fit scorecard", "Train a private scorecard: few items worth points.", "fit.fit_scorecard_command"),
     ("summarize", "Release one private summary, from which models follow.", "summarize.summarize_command"),
+    ("merge", "Merge private additive models of several sites.", "merge.merge_command"),
     ("compare", "Compare private and ordinary models on the same records.", "compare.compare_command"),
     ("rebuild", "Rebuild training records from the counts of models.", "rebuild.rebuild_command"),
     ("export", "Write a model in another format.", "export.export_command"),
@@ -176,6 +177,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("explain sign", "Sign a release.", "releases.sign_command"),
     ("explain verify", "Verify a release and its signature.", "releases.verify_command"),
     ("explain serve", "Serve explanations over HTTP.", "releases.serve_command"),
+    ("desk", "Check, ask, vote, sign and release in a browser.", "desk.desk_command"),
     ("demo", "Audit two example models.", "demo.demo_command"),
 )
 """Every command with a line on it and its function in this room, in the order of the help."""

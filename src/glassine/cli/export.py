@@ -30,11 +30,15 @@ CARD = "card"
 """A scorecard as a page to print: for people, and no format that other software runs."""
 
 
+TABLE = "csv"
+"""A table of leaves, rules or bins, which is for people as well."""
+
+
 def form_of(name: str) -> str:
     """Return the name of a form; they are looked up here, as that imports every reader."""
     from glassine.formats import formats
 
-    names = [*(one.to for one in formats() if one.to), CARD]
+    names = [*(one.to for one in formats() if one.to), CARD, TABLE]
     if name not in names:
         raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, names))}.")
     return name
@@ -53,21 +57,30 @@ class SqlOptions(OptionGroup, heading="SQL"):
     probabilities: bool = flag("SQL: add a column with the share of each class to the query.")
 
 
-def _export_card(model: object, output: Path | None, *, as_json: bool) -> None:
-    """Write a scorecard as a page to print."""
+def _card(model: object) -> str:
+    """Return a scorecard as a page to print."""
     from glassine.models import AdditiveModel
     from glassine.report.card_page import render_card
 
     if not isinstance(model, AdditiveModel) or model.scorecard is None:
         raise GlassineError("only a scorecard is written as a card.", remedy="Train one with 'glassine fit scorecard'.")
-    page = render_card(model)
+    return render_card(model)
+
+
+def _export_for_people(model: object, files: ExportFiles) -> None:
+    """Write a card or a table."""
+    from glassine.models.table import to_csv
+
+    output = files.output
+    text = _card(model) if files.to == CARD else to_csv(model, audience="public" if files.public else "checker")
     if output is not None:
-        write_text(page, output)
-    if as_json:
-        print_value({"to": CARD, "file": None if output is None else str(output), "text": page}, True)
+        write_text(text, output)
+    if files.as_json:
+        print_value({"to": files.to, "file": None if output is None else str(output), "text": text}, True)
         return
     with concluding():
-        say(page if output is None else f"Written: {output}. It prints on one page.")
+        prints = " It prints on one page." if files.to == CARD else ""
+        say(text.rstrip() if output is None else f"Written: {output}.{prints}")
 
 
 class ExportFiles(OptionGroup):
@@ -75,6 +88,7 @@ class ExportFiles(OptionGroup):
 
     to: str = option("FORM", "The form to write, such as sql; another word lists them all.", REQUIRED, parser=form_of)
     output: Path | None = output_option("Write the exported model.", shown="standard output")
+    public: bool = flag("CSV: hide small counts, as a public report does.")
     overwrite: OverwriteOption = False
     as_json: JsonOption = False
 
@@ -88,7 +102,7 @@ def export_command(
 ) -> None:
     """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. A pipeline carries no guarantee.
 
-    --to card writes a scorecard as one page of HTML to print.
+    --to card writes a scorecard as one page of HTML to print, --to csv a table of leaves, rules or bins.
 
     ONNX and the skops file of a pipeline need pip install 'glassine[formats]'.
 
@@ -111,12 +125,14 @@ def export_command(
         "probabilities": sql.probabilities or None,
         "dialect": sql.dialect,
     }
+    if files.public and to != TABLE:
+        raise GlassineError(f"--public is for CSV, not for {to}.", remedy="Leave it out, or scrub the model first.")
     if to == "sklearn" and output is not None:
         options = {"extension": output.suffix}
     declared = read_domain(domain)
     read = load_kind(model, declared, reading.trust_pickle, reading.tree)
-    if to == CARD:
-        _export_card(read, output, as_json=as_json)
+    if to in (CARD, TABLE):
+        _export_for_people(read, files)
         return
     form = writer(to, read)
     if form.binary and output is None:

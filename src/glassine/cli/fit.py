@@ -124,7 +124,7 @@ class AdditiveOptions(NumberOptions):
     accounting: Literal["gdp", "classic"] | None = option(None, "Of boosting: how epsilon is added up.", shown="gdp")
     delta: DeltaOption = None
     bins: BinsOption = None
-    monotone: list[str] | None = option("NAME:DIRECTION", "Scores increasing or decreasing; repeat it.")
+    monotone: list[str] | None = option("NAME:DIRECTION", "Scores in order; repeat it. Not private: auto.")
     interactions: list[str] | None = option(
         "N|auto|PAIR", "Pairs: how many, auto, or 'NAME & NAME'; repeat it.", shown="0"
     )
@@ -133,7 +133,7 @@ class AdditiveOptions(NumberOptions):
     memory_limit: MemoryOption = None
 
 
-class ScorecardOptions(OptionGroup, heading="The model"):
+class ScorecardOptions(NumberOptions):
     """What a scorecard is."""
 
     max_items: int | None = option("N", "Most items.", shown="10")
@@ -141,7 +141,8 @@ class ScorecardOptions(OptionGroup, heading="The model"):
     calibration_share: float | None = option("SHARE", "Share of the budget for counts at each total.", shown="0.15")
     delta: DeltaOption = None
     bins: BinsOption = None
-    monotone: list[str] | None = option("NAME:DIRECTION", "Points increasing or decreasing; repeat it.")
+    monotone: list[str] | None = option("NAME:DIRECTION", "Points in order; repeat it. Not private: auto.")
+    infer_range: bool = flag("Take it from the data. Voids the guarantee.")
     not_private: NotPrivateOption = False
     memory_limit: MemoryOption = None
 
@@ -220,8 +221,10 @@ def _fit(order: Order) -> None:
     print_value(to_dict(outcome) if as_json else to_text(outcome), as_json)
 
 
-def _directions_of(texts: Sequence[str] | None) -> dict[str, str] | None:
-    """Return what ``--monotone NAME:increasing``, perhaps repeated, asks for."""
+def _directions_of(texts: Sequence[str] | None) -> dict[str, str] | str | None:
+    """Return what ``--monotone NAME:increasing``, perhaps repeated, or ``--monotone auto`` asks for."""
+    if list(texts or ()) == ["auto"]:
+        return "auto"
     out: dict[str, str] = {}
     for text in texts or ():
         name, colon, direction = text.rpartition(":")

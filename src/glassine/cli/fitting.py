@@ -208,7 +208,7 @@ def run(order: Order, display: Display) -> Outcome:
     exclude = shared.columns.names
     domain = without(read_domain(files["domain"]), exclude, shared.target, budget.person)
     ranged = order.options.get("target_range") is not None
-    number = order.model in (ADDITIVE, TREE) and predicts_number(
+    number = order.model in (ADDITIVE, SCORECARD, TREE) and predicts_number(
         domain, shared.target, public, ranged=ranged, infer_range=order.infer_range, private=order.private
     )
     with deferred(*BEHIND_ESTIMATORS):
@@ -343,8 +343,10 @@ def _tables(order: Order, learner: Any, public: Mapping[str, Any], options: Mapp
 def _learner(order: Order, number: bool) -> Any:
     # Each family is imported alone: all of them take longer than a small fit.
     if order.model == SCORECARD:
-        from glassine.learners.additive import scorecards
+        from glassine.learners.additive import number_cards, scorecards
 
+        if number:
+            return number_cards.PrivateScorecardRegressor if order.private else number_cards.ScorecardRegressor
         return scorecards.PrivateScorecardClassifier if order.private else scorecards.ScorecardClassifier
     if order.model == ADDITIVE:
         from glassine.learners.additive import estimators, ordinary

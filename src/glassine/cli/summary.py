@@ -102,7 +102,7 @@ def _headline(outcome: Outcome) -> str:
     if outcome.order.private:
         return f"Private {model}, trained with epsilon {outcome.estimator.certificate_.epsilon:g}."
     if outcome.order.model == SCORECARD:
-        return f"{str(model).capitalize()}, of little log loss: not private."
+        return f"{str(model).capitalize()}, of little {'log loss' if model.classes else 'squared error'}: not private."
     if outcome.order.model == ADDITIVE:
         return f"{str(model).capitalize()}, fitted without noise: not private."
     how = "grown greedily" if outcome.order.model == GREEDY else "of fewest errors"
@@ -215,7 +215,11 @@ def _privacy(outcome: Outcome) -> list[str]:
     else:
         said.append(f"The guarantee does not hold: {'; '.join(certificate.caveats)}.")
     if outcome.order.model == SCORECARD:
-        said.append("The intervals of the risks take the noise into account.")
+        said.append(
+            "The intervals of the risks take the noise into account."
+            if model.classes
+            else "What a point adds follows from noisy sums."
+        )
     elif outcome.order.model == ADDITIVE:
         said.append("Scores carry noise. The report shows how much of it comes from the sums of each term.")
     elif model.guarantee is not None and model.guarantee.count_scale is not None and model.classes is None:
@@ -261,7 +265,7 @@ def _accuracy(outcome: Outcome) -> list[str]:
     model = outcome.estimator.model_
     if outcome.order.private and model.classes is None:
         said = ["The RMSE is not given: measured on private records, it would be one more release."]
-        sizes = [] if outcome.order.model == ADDITIVE else [cell.evidence.size or 0 for cell in model.cells]
+        sizes = [] if outcome.order.model in ADDED else [cell.evidence.size or 0 for cell in model.cells]
         if not sum(sizes):
             return said
         values = [cell.evidence.value for cell in model.cells]

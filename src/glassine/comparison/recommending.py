@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from glassine.comparison.candidates import CONSTANT
 from glassine.comparison.values import CLASS_MEASURES, LESS_IS_BETTER, NUMBER_MEASURES, Comparison, Mean, Measure, Row
 from glassine.errors import InvalidParameterError, parameter
+from glassine.exports import DisplayedToCheckers
 from glassine.models.quality import LOPSIDED
 
 Criterion: TypeAlias = Literal["epsilon", "bits", "vulnerability", "mean", "order"] | Measure
@@ -17,7 +18,7 @@ Criterion: TypeAlias = Literal["epsilon", "bits", "vulnerability", "mean", "orde
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recommendation:
+class Recommendation(DisplayedToCheckers):
     """The private model that a comparison speaks for.
 
     Attributes

@@ -17,7 +17,7 @@ from glassine.data.table import as_table, table_of, with_persons
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, parameter
-from glassine.learners.ranges import checked_bounds
+from glassine.learners.ranges import checked_bounds, declared_bounds
 from glassine.models.quality import Quality
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
 from glassine.records.cells import Flag, Reader
@@ -290,6 +290,7 @@ def _predicted(
                 f"the domain declares the target {name!r} as a number, and {parameter('classes')} says otherwise.",
                 remedy="Leave the classes out, or declare the target as a category.",
             )
+        declared_bounds(domain, name)
         return _number_of((declared.lo, declared.hi), widen=True), _numbers(column, name), []
     if target_range is not None:
         return _number_of(target_range), _numbers(column, name), []

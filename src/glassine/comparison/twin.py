@@ -36,6 +36,7 @@ from glassine.data.inference import eager
 from glassine.data.labels import Sample
 from glassine.domain import Category, Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.exports import DisplayedToCheckers
 from glassine.formats.sklearn.interpret import TAKEN_OVER, additive_from_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.models.quality import Quality
@@ -77,7 +78,7 @@ OF_EXTREMES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TwinComparison:
+class TwinComparison(DisplayedToCheckers):
     """A private model and its twin, measured on the same records."""
 
     claim: Guarantee | None  # The guarantee that the private model claims

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from glassine.exports import DisplayedToCheckers
+
 Status: TypeAlias = Literal["measured", "not applicable", "failed"]
 Kind: TypeAlias = Literal["classes", "number"]
 Measure: TypeAlias = Literal["accuracy", "auroc", "log_loss", "rmse", "mae", "r2"]
@@ -217,7 +219,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(DisplayedToCheckers):
     """Learners on the same splits of the same records.
 
     Attributes

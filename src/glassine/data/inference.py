@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -51,6 +51,17 @@ DIGITS = 6
 
 SHARE = 10
 """Texts with more different values than a tenth of the records may identify people, for any attribute name."""
+
+CALENDARS = tuple(
+    {name: place for place, name in enumerate(names.split())}
+    for names in (
+        "jan feb mar apr may jun jul aug sep oct nov dec",
+        "january february march april may june july august september october november december",
+        "mon tue wed thu fri sat sun",
+        "monday tuesday wednesday thursday friday saturday sunday",
+    )
+)
+"""Names whose order everyone knows, by their places."""
 
 ROWS_OF_A_PERSON = 5
 """Records of a value, in the mean, up to which numbers without such a name may be those of people."""
@@ -100,6 +111,22 @@ def columns(frame: object) -> dict[str, AnyArray]:
     return frame if isinstance(frame, dict) else as_table(frame).arrays
 
 
+def _in_order(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Return categories in order: months and days as the calendar has them, others by their letters.
+
+    Examples
+    --------
+    >>> _in_order({"mar", "jan", "feb"}), _in_order({"may", "joan"})
+    (('jan', 'feb', 'mar'), ('joan', 'may'))
+    """
+    texts = sorted(values)
+    names = [str(text).strip().lower() for text in texts]
+    known = next((one for one in CALENDARS if one.keys() >= set(names)), None)
+    if known is None or len(set(names)) < len(names):
+        return tuple(texts)
+    return tuple(text for _, text in sorted(zip(map(known.__getitem__, names), texts, strict=True)))
+
+
 def _decimals(values: Array) -> int | None:
     """Return the smallest number of decimals in which all values are written, or None beyond nine."""
     for decimals in range(MAX_DECIMALS + 1):
@@ -138,7 +165,7 @@ def _infer_column(name: str, column: AnyArray) -> Attribute:
     if all(issubclass(kind, bool | np.bool_) for kind in kinds):
         return Binary(missing=missing, inferred=True)
     if all(issubclass(kind, str) for kind in kinds):
-        return Category(tuple(sorted(set(present.tolist()))), missing=missing, inferred=True)
+        return Category(_in_order(set(present.tolist())), missing=missing, inferred=True)
     odd = next(v for v in present if not isinstance(v, str))
     raise InvalidDataError(
         f"column {name!r} holds values of type {type(odd).__name__}, which are neither numbers, Booleans nor texts.",
@@ -162,18 +189,32 @@ def infer_domain(frame: object) -> Domain:
     return Domain({name: _infer_column(name, column) for name, column in columns(frame).items()})
 
 
-def draft(frame: object) -> tuple[Domain, dict[str, str]]:
-    """Return the inferred domain of the columns that can be declared, and why the others cannot."""
+def draft(frame: object, codes: Mapping[str, Mapping[float, str]] | None = None) -> tuple[Domain, dict[str, str]]:
+    """Return the inferred domain of the columns that can be declared, and why the others cannot.
+
+    ``codes`` are special codes of some columns, with labels: bounds are those of the other numbers.
+    """
     attributes: dict[str, Attribute] = {}
     undeclared: dict[str, str] = {}
     for name, column in columns(frame).items():
         try:
-            attributes[name] = _infer_column(name, column)
+            attributes[name] = _infer_column(name, column) if name not in (codes or {}) else _coded(name, column, codes)
         except InvalidDataError as error:
             undeclared[name] = str(error)
     if not attributes:
         raise InvalidDataError("no column can be declared.", remedy="Convert one to numbers, Booleans or texts.")
     return Domain(attributes), undeclared
+
+
+def _coded(name: str, column: AnyArray, codes: Mapping[str, Mapping[float, str]] | None) -> Attribute:
+    """Return the attribute of a column with special codes; what is missing keeps its place."""
+    own = (codes or {})[name]
+    attribute = _infer_column(name, column[~np.isin(column, [*own])])
+    if isinstance(attribute, Binary):
+        attribute = Integer(0, 1, missing=attribute.missing, inferred=True)
+    if isinstance(attribute, Category):
+        raise InvalidDataError(f"column {name!r} has special codes, but is no number.", remedy="Leave them out.")
+    return replace(attribute, codes=own)
 
 
 def remarks(frame: object) -> dict[str, str]:

@@ -10,8 +10,9 @@ import narwhals as nw
 import numpy as np
 
 from glassine.domain import Binary, Category, Domain, Integer
-from glassine.domain.attributes import Scalar, is_scalar, prefixes
+from glassine.domain.attributes import Scalar, is_scalar
 from glassine.domain.literals import is_missing
+from glassine.domain.prefixes import prefixes
 from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
@@ -121,7 +122,7 @@ def declared_classes(
         if isinstance(attribute, Binary):
             return (0, 1)
         if isinstance(attribute, Integer) and attribute.hi - attribute.lo < 100:
-            return tuple(range(attribute.lo, attribute.hi + 1))
+            return tuple(sorted({*range(attribute.lo, attribute.hi + 1), *map(int, attribute.codes)}))
         raise InvalidDataError(
             f"the target {target!r} is a number in the domain.",
             remedy="Declare it as a Category, or train a model of numbers.",
@@ -181,10 +182,10 @@ def class_places(values: AnyArray, classes: Sequence[object]) -> Indices:
     """Return the index of each value's class, by :func:`class_key`, shape (n,); -1 where it is none of them."""
     place = {class_key(name): i for i, name in enumerate(classes)}
     listed = values.tolist()
-    if set(map(type, listed)) != {str}:
+    if not set(map(type, listed)) <= {str, int, float, bool}:
         return np.array([place.get(class_key(value), -1) for value in listed], dtype=np.intp)
-    # Each text is looked up once: records have few classes.
-    codes = {text: place.get(class_key(text), -1) for text in set(listed)}
+    # Each value is looked up once, as records have few classes. Of these types, equal values have equal keys.
+    codes = {value: place.get(class_key(value), -1) for value in set(listed)}
     return np.fromiter(map(codes.__getitem__, listed), np.intp, len(listed))
 
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from glassine.domain.prefixes import GAP_TEXTS, Prefix, prefixes
+from glassine.domain.special_codes import NO_CODES, Labels, SpecialCodes
 from glassine.errors import InvalidDomainError, parameter
 
 Scalar: TypeAlias = str | int | float | bool
-
-GAP_TEXTS = ("", "?", "NA", "NaN", "nan")
-"""Texts that stand for a missing value, unless the attribute lists them."""
 
 LARGEST = 10**300
 """Largest size of a number: beyond it, conversions to floating point fail."""
@@ -87,16 +86,27 @@ class Integer:
         Whether a value may be missing; a missing value counts as one more value.
     inferred : bool, default=False
         Whether the bounds were taken from data.
+    codes : mapping of int to str, optional
+        Special codes and their labels, such as ``{-9: "refused"}``, within or outside the bounds. Each is a separate
+        value without a place in the order of the others: learners ask for it, or give it a separate bin.
+
+    Attributes
+    ----------
+    ends : (float, float)
+        The smallest and the largest of all values, special codes included.
 
     Raises
     ------
     InvalidDomainError
-        If a bound is not a whole number or ``lo > hi``.
+        If a bound or a code is not a whole number, ``lo > hi``, or codes leave no other value.
 
     Examples
     --------
     >>> Integer(17, 90).size
     74
+    >>> income = Integer(0, 100, codes={-9: "refused", 99: "unknown"})
+    >>> income.size, income.ends
+    (102, (-9, 100))
     """
 
     lo: int
@@ -104,6 +114,7 @@ class Integer:
     thresholds: tuple[float, ...] = field(default=(), kw_only=True)
     missing: bool = field(default=False, kw_only=True)
     inferred: bool = field(default=False, kw_only=True)
+    codes: Labels = field(default=NO_CODES, kw_only=True)
 
     def __post_init__(self) -> None:
         for name in ("lo", "hi"):
@@ -121,11 +132,20 @@ class Integer:
                 remedy="Swap the bounds.",
             )
         object.__setattr__(self, "thresholds", _checked_thresholds(self.thresholds, self.lo, self.hi))
+        codes = _checked_codes(self.codes, 1.0, whole=True)
+        object.__setattr__(self, "codes", codes)
+        if len(codes) - len(codes.beyond(self.lo, self.hi)) > self.hi - self.lo:
+            raise InvalidDomainError(f"every value from {self.lo} to {self.hi} is a special code.", remedy=AS_CATEGORY)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The smallest and the largest possible value, special codes included."""
+        return int(min(self.lo, *self.codes, self.lo)), int(max(self.hi, *self.codes, self.hi))
 
     @property
     def size(self) -> int:
         """Number of possible values, a missing one included."""
-        return self.hi - self.lo + 1 + self.missing
+        return self.measure(-math.inf, math.inf) + self.missing
 
     def measure(self, lo: float | Fraction, hi: float | Fraction) -> int:
         """Return the number of values v with ``lo < v <= hi``."""
@@ -133,7 +153,7 @@ class Integer:
             return 0
         first = self.lo if lo == -math.inf else max(self.lo, math.floor(lo) + 1)
         last = self.hi if hi == math.inf else min(self.hi, math.floor(hi))
-        return max(0, last - first + 1)
+        return max(0, last - first + 1) + _n_codes_beyond(self, lo, hi)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +169,19 @@ class Real:
         bits learned about them are defined, the number of possible values is not.
     thresholds, missing, inferred
         As in :class:`Integer`.
+    codes : mapping of float to str, optional
+        As in :class:`Integer`; each is at least a resolution away from every other value, or one of the grid.
+
+    Attributes
+    ----------
+    ends : (float, float)
+        As in :class:`Integer`.
 
     Raises
     ------
     InvalidDomainError
-        If a bound is not finite, ``lo >= hi`` or the resolution is not in ``(0, hi - lo]``.
+        If a bound is not finite, ``lo >= hi`` or the resolution is not in ``(0, hi - lo]``; if there are codes without
+        a resolution, or one lies between two values.
 
     Examples
     --------
@@ -169,6 +197,7 @@ class Real:
     thresholds: tuple[float, ...] = field(default=(), kw_only=True)
     missing: bool = field(default=False, kw_only=True)
     inferred: bool = field(default=False, kw_only=True)
+    codes: Labels = field(default=NO_CODES, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lo", _finite(self.lo, "lo"))
@@ -187,13 +216,29 @@ class Real:
                     remedy="Give the step in which the values are recorded.",
                 )
         object.__setattr__(self, "thresholds", _checked_thresholds(self.thresholds, self.lo, self.hi))
+        codes = _checked_codes(self.codes, self.resolution)
+        object.__setattr__(self, "codes", codes)
+        step, first = exact(self.resolution or 1), exact(self.lo)
+        last = first + step * self._grid_index(exact(self.hi), self.resolution or 1)
+        for code in map(exact, codes):
+            if not (code <= first - step or code >= last + step or (code - first) % step == 0):
+                raise InvalidDomainError(
+                    f"the special code {float(code):g} lies between two values of the domain.",
+                    remedy=f"A code is a multiple of {parameter('resolution')} above {parameter('lo')}, or at least "
+                    "one outside the bounds.",
+                )
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest possible value, special codes included."""
+        return min(self.lo, *self.codes, self.lo), max(self.hi, *self.codes, self.hi)
 
     @property
     def size(self) -> int | None:
         """Number of possible values, a missing one included; None without a resolution."""
         if self.resolution is None:
             return None
-        return self._grid_index(exact(self.hi), self.resolution) + 1 + self.missing
+        return int(self.measure(-math.inf, math.inf)) + self.missing
 
     def _grid_index(self, value: Fraction, resolution: float) -> int:
         """Return the index of the last grid value at or below ``value``."""
@@ -209,112 +254,54 @@ class Real:
             left = bottom if lo == -math.inf else max(bottom, exact(lo))
             return max(Fraction(0), right - left)
         first = 0 if lo == -math.inf else max(0, self._grid_index(exact(lo), self.resolution) + 1)
-        return max(0, self._grid_index(right, self.resolution) - first + 1)
+        return max(0, self._grid_index(right, self.resolution) - first + 1) + _n_codes_beyond(self, lo, hi)
 
 
-class Prefix(str):
-    """All texts with one beginning, as one value of a category, written with a star: ``E1*``.
+AS_CATEGORY = "Declare a category."
 
-    It equals itself alone, not the text ``"E1*"``. Numbers begin with nothing, nor do the texts of :data:`GAP_TEXTS`.
 
-    Parameters
-    ----------
-    start : str
-        What the texts begin with; empty for all texts. It holds no star.
-    but : iterable of str or Prefix, default=()
-        Texts that begin so and do not belong to it, and longer prefixes whose texts do not.
+def _checked_codes(codes: Labels, step: float | None, *, whole: bool = False) -> SpecialCodes:
+    """Return special codes, or raise InvalidDomainError; the step is that in which other values are recorded."""
+    stated: Any = codes
+    pairs = (stated if isinstance(stated, Mapping) else SpecialCodes(stated)).items()
+    made = SpecialCodes([(_finite(code, "a special code"), label) for code, label in pairs])
+    if len(made) and step is None:
+        raise InvalidDomainError(
+            f"a Real with special {parameter('codes')} needs a {parameter('resolution')}, by which values are counted.",
+            remedy="Give the step in which the values are recorded, or use Integer.",
+        )
+    odd = next((code for code in made if not is_whole(code)), None)
+    if whole and odd is not None:
+        raise InvalidDomainError(
+            f"the special {parameter('codes')} of an Integer must be whole numbers, got {odd!r}.",
+            remedy="Use Real with a resolution for others.",
+        )
+    return made
 
-    Raises
-    ------
-    InvalidDomainError
-        If the start is no text or holds a star, or an exception does not begin with it.
+
+def _n_codes_beyond(attribute: Integer | Real, lo: float | Fraction, hi: float | Fraction) -> int:
+    """Return how many special codes c outside the bounds have ``lo < c <= hi``; the others are counted as values."""
+    return sum(not attribute.lo <= code <= attribute.hi for code in attribute.codes if lo < code <= hi)
+
+
+def code_cuts(attribute: Integer | Real) -> tuple[float, ...]:
+    """Return the points between special codes and neighboring values, increasing; a value on a point is below it.
 
     Examples
     --------
-    >>> rest = Prefix("E", but=("E10", Prefix("E2")))
-    >>> str(rest), [rest.covers(code) for code in ("E11", "E10", "E21", "F1")]
-    ('E*', [True, False, False, False])
+    >>> code_cuts(Integer(0, 99, codes={-9: "refused", -8: "unknown", 98: "other"}))
+    (-8.5, -7.5, 97.5, 98.5)
     """
-
-    __slots__ = ("_starts", "_texts")
-
-    # The exceptions in the fewest words, so that prefixes of the same texts are equal: texts, and starts.
-    _texts: frozenset[str]
-    _starts: tuple[str, ...]
-
-    def __new__(cls, start: str, but: Iterable[str] = ()) -> Prefix:
-        """Return the prefix; a text is made by its constructor."""
-        stated: object = start
-        if not isinstance(stated, str) or isinstance(stated, Prefix) or "*" in stated:
-            raise InvalidDomainError(
-                f"a prefix must be a text without a star, got {stated!r:.80}.",
-                remedy="Give what the values begin with.",
-            )
-        made = super().__new__(cls, f"{start}*")
-        exceptions = tuple(but)
-        starts: list[str] = []
-        for longer in sorted(one.start for one in exceptions if isinstance(one, Prefix)):
-            if not starts or not longer.startswith(starts[-1]):
-                starts.append(longer)
-        texts = {str(one) for one in exceptions if not isinstance(one, Prefix)}
-        for one in (*starts, *texts):
-            if not one.startswith(start) or start in starts:
-                raise InvalidDomainError(f"an exception to the prefix {str(made)!r} must begin with it, got {one!r}.")
-        made._starts = tuple(starts)
-        made._texts = frozenset(one for one in texts if one not in GAP_TEXTS and not one.startswith(made._starts))
-        return made
-
-    @property
-    def start(self) -> str:
-        """What the texts begin with."""
-        return str(self)[:-1]
-
-    @property
-    def starts(self) -> tuple[str, ...]:
-        """The starts of the longer prefixes that are exceptions."""
-        return self._starts
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The texts that begin so and do not belong to it, those that stand for missing values among them."""
-        gaps = (text for text in GAP_TEXTS if text.startswith(self.start) and not text.startswith(self._starts))
-        return tuple(sorted((*self._texts, *gaps)))
-
-    @property
-    def but(self) -> tuple[str | Prefix, ...]:
-        """The exceptions: texts in order, then longer prefixes."""
-        return (*sorted(self._texts), *map(Prefix, self._starts))
-
-    def covers(self, value: object) -> bool:
-        """Return whether a value is one of the texts."""
-        if not isinstance(value, str) or isinstance(value, Prefix) or not value.startswith(self.start):
-            return False
-        return not value.startswith(self._starts) and value not in self._texts and value not in GAP_TEXTS
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Prefix):
-            return False
-        return (str(self), self._starts, self._texts) == (str(other), other._starts, other._texts)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash((str(self), self._starts, self._texts))
-
-    def __str__(self) -> str:
-        return str.__str__(self)
-
-    def __repr__(self) -> str:
-        return f"Prefix({self.start!r}, but={self.but!r})" if self.but else f"Prefix({self.start!r})"
-
-    def __reduce__(self) -> tuple[type[Prefix], tuple[object, ...]]:
-        return (Prefix, (self.start, self.but))
+    ends = {point for code in attribute.codes for point in code_ends(attribute, code)}
+    return tuple(sorted(ends - {-math.inf, math.inf}))
 
 
-def prefixes(values: Iterable[object]) -> tuple[Prefix, ...]:
-    """Return the prefixes among values."""
-    return tuple(value for value in values if isinstance(value, Prefix))
+def code_ends(attribute: Integer | Real, code: float) -> tuple[float, float]:
+    """Return the ends of the interval of a special code, the first of them left open; infinite beyond all values."""
+    half = exact(1 if isinstance(attribute, Integer) else attribute.resolution or 1) / 2
+    low, high = attribute.ends
+    ends = -math.inf if code == low else exact(code) - half, math.inf if code == high else exact(code) + half
+    return float(ends[0]), float(ends[1])
 
 
 @dataclass(frozen=True, slots=True)

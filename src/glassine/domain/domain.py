@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from glassine.codec import SCALAR, TEXT, Codec, Field, Refused, decoded, listed, named, record, tagged
-from glassine.domain.attributes import Attribute, Binary, Category, Integer, Prefix, Real, Scalar, is_name
+from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real, Scalar, is_name
 from glassine.domain.groups import (
     AtMostOne,
     Combinations,
@@ -23,15 +23,18 @@ from glassine.domain.groups import (
     blocks,
     patterns,
 )
+from glassine.domain.prefixes import Prefix
 from glassine.domain.shares import Shares
+from glassine.domain.special_codes import SPECIAL
 from glassine.domain.toml import SCHEMA, toml_values
 from glassine.errors import InvalidDomainError, first_of, parameter
+from glassine.exports import Displayed
 from glassine.files import read_json, write_text
 
 Number = TypeVar("Number", int, int | Fraction)
 
 
-class Domain:
+class Domain(Displayed):
     """What is publicly known about each attribute, and about how attributes hang together.
 
     Parameters
@@ -282,17 +285,6 @@ def product(factors: Sequence[Number]) -> Number:
     return product(factors[:middle]) * product(factors[middle:])
 
 
-def refuse_prefixes(domain: Domain, what: str) -> None:
-    """Raise InvalidDomainError if a category has prefixes, which some models and releases cannot name."""
-    for name in domain:
-        attribute = domain[name]
-        if isinstance(attribute, Category) and attribute.places:
-            raise InvalidDomainError(
-                f"{what} cannot read {name!r} by the prefixes that its domain declares.",
-                remedy="List its values, or fit a tree or a rule list.",
-            )
-
-
 # Domains as JSON, schema ``glassine.domain/1``.
 
 
@@ -337,8 +329,14 @@ COMPARED: Codec[Scalar] = Codec(
     lambda value: _value_to_plain(value, exceptions=True), lambda plain: _value_of_plain(plain, exceptions=True)
 )
 """A value that a condition names: as :data:`VALUE`, the exceptions of a prefix with it."""
+
+
 LISTS = {"values": Field(codec=VALUES), "hierarchy": Field(codec=listed(VALUES))}
-RECORDS: Mapping[type[Attribute], Codec[Any]] = {Category: record(Category, LISTS, omit_defaults=True)}
+RECORDS: Mapping[type[Attribute], Codec[Any]] = {
+    Category: record(Category, LISTS, omit_defaults=True),
+    Integer: record(Integer, {"codes": Field(codec=SPECIAL)}, omit_defaults=True),
+    Real: record(Real, {"codes": Field(codec=SPECIAL)}, omit_defaults=True),
+}
 DOMAIN: Codec[Domain] = record(
     Domain,
     {
@@ -447,9 +445,11 @@ def schema() -> dict[str, Any]:
     values, hierarchy = array(value, minItems=1, uniqueItems=True), array(array(value, minItems=2, uniqueItems=True))
     bound = {"type": ["integer", "null"]}
     step = {"type": ["number", "null"]}
-    real = {**name, "lo": number, "hi": number, "resolution": step, "thresholds": numbers, **common}
+    codes = {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}}
+    numeric = {"thresholds": numbers, "codes": codes, **common}
+    real = {**name, "lo": number, "hi": number, "resolution": step, **numeric}
     attributes = [
-        entry("integer", {**name, "lo": whole, "hi": whole, "thresholds": numbers, **common}, ["name", "lo", "hi"]),
+        entry("integer", {**name, "lo": whole, "hi": whole, **numeric}, ["name", "lo", "hi"]),
         entry("real", real, ["name", "lo", "hi"]),
         entry("category", {**name, "values": values, **common, "hierarchy": hierarchy}, ["name", "values"]),
         entry("binary", {**name, **common}, ["name"]),

@@ -180,10 +180,10 @@ YES = {"yes": True, "true": True, "1": True, "x": True, "no": False, "false": Fa
 
 def read_codebook(path: str | os.PathLike[str]) -> Domain:
     """Read a domain from a code book: CSV with the columns name, type and values, and perhaps missing."""
-    # Values are a range for numbers, such as 0-120, -5 to 5 or 0..1 step 0.01, and a list for categories, separated by
-    # |, ; or ,. Of 1=yes|2=no the codes are the values. E10..E14 stands for five codes, E1* for all texts that begin so
-    # and are not listed themselves. Whole numbers that are written without leading zeros are numbers, other codes
-    # texts. Where the type is empty, the values decide.
+    # Values are a range for numbers, such as 0-120, -5 to 5 or 0..1 step 0.01, perhaps with special codes behind it, as
+    # in 0-120 | -9=refused, and a list for categories, separated by |, ; or ,. Of 1=yes|2=no the codes are the values.
+    # E10..E14 stands for five codes, E1* for all texts that begin so and are not listed themselves. Whole numbers that
+    # are written without leading zeros are numbers, other codes texts. Where the type is empty, the values decide.
     text = read_text(path)
     first = text.partition("\n")[0]
     separator = max(",;\t", key=first.count)
@@ -208,10 +208,12 @@ def read_codebook(path: str | os.PathLike[str]) -> Domain:
 def _entry(cells: Mapping[str, str]) -> Entry:
     """Return the attribute of a row of a code book."""
     name, stated, values = cells.get("name", ""), cells.get("type", "").lower(), cells.get("values", "")
+    # Behind the range of a number, special codes: 0-120 | -9=refused | -8=unknown.
+    ranged, *special = (part.strip() for part in re.split(r"[|;,]", values))
     if stated not in TYPES:
         raise ValueError(f"the type {stated!r} is not known. Use integer, real, category or binary.")
     kind = TYPES[stated]
-    bounds = RANGE.fullmatch(values)
+    bounds = RANGE.fullmatch(ranged)
     if not kind:
         kind = "category" if bounds is None else "real" if any(map(_fraction, bounds.groups())) else "integer"
     entry: Entry = {"name": name, "type": kind}
@@ -222,6 +224,11 @@ def _entry(cells: Mapping[str, str]) -> Entry:
         entry |= {"lo": number(bounds[1]), "hi": number(bounds[2])}
         if bounds[3] is not None and kind == "real":
             entry["resolution"] = float(bounds[3])
+        pairs = [part.partition("=") for part in special]
+        if any(not re.fullmatch(NUMBER, code.strip()) or not label.strip() for code, _, label in pairs):
+            raise ValueError(f"behind the range of {name!r} must stand special codes and labels, such as -9=refused.")
+        if pairs:
+            entry["codes"] = {code.strip(): label.strip() for code, _, label in pairs}
     elif kind == "category":
         entry["values"] = codes_of(values)
         if not entry["values"]:

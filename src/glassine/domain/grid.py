@@ -9,7 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
-from glassine.domain.attributes import Attribute, Integer, Real, exact
+from glassine.domain.attributes import Attribute, Integer, Real, code_cuts, exact
 from glassine.domain.domain import Domain
 from glassine.domain.single import is_bound_of, single_sides
 
@@ -217,12 +217,13 @@ def with_cuts(domain: Domain, cuts: Callable[[Attribute], tuple[float, ...]]) ->
 
 @lru_cache(maxsize=65536)
 def on_grid(attribute: Attribute, threshold: float) -> bool:
-    """Return whether a threshold is one of the attribute's public cut points: of its grid, or of its round amounts."""
+    """Return whether a threshold is a public cut point: of the grid, of round amounts, or beside a special code."""
     # A Binary or Category attribute has one way to be cut between two codes, so every threshold is.
     if not isinstance(attribute, Integer | Real):
         return True
     amounts = _amounts(attribute)
     grid = {*public_grid(attribute), *itertools.chain.from_iterable(amounts[2] if amounts else ())}
+    grid |= {*code_cuts(attribute)}
     if isinstance(attribute, Integer):
         # Between two whole numbers every threshold is the same cut.
         return any(math.floor(point) == math.floor(threshold) for point in grid)

@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain.attributes import Prefix, Scalar, prefixes
+from glassine.domain.attributes import Scalar
+from glassine.domain.prefixes import Prefix, prefixes
 from glassine.domain.single import shortened
 from glassine.errors import InvalidDataError, InvalidModelError, parameter
 

@@ -70,9 +70,9 @@ class Shares:
         """Raise InvalidDomainError unless these can be the shares of an attribute."""
         if isinstance(attribute, Integer | Real):
             n = len(self.edges) - 1
-            if not self.edges or (self.edges[0], self.edges[-1]) != (attribute.lo, attribute.hi):
+            if not self.edges or (self.edges[0], self.edges[-1]) != attribute.ends:
                 raise InvalidDomainError(
-                    f"the {parameter('edges')} of {name!r} must run from {attribute.lo} to {attribute.hi}.",
+                    f"the {parameter('edges')} of {name!r} must run from {attribute.ends[0]} to {attribute.ends[1]}.",
                     remedy="Widen the first and the last bin.",
                 )
         else:

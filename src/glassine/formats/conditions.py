@@ -11,8 +11,8 @@ import numpy as np
 
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import Scalar
-from glassine.domain.attributes import prefixes as prefixes_of
 from glassine.domain.literals import attributes_of, between_text, complement, number
+from glassine.domain.prefixes import prefixes as prefixes_of
 from glassine.domain.single import WHOLE, side_text, single_bound, single_sides
 from glassine.errors import InvalidModelError, UnsupportedModelError, first_of
 from glassine.models.additive import AdditiveModel

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from glassine.codec import (
     FLOAT,
+    LIST,
     OBJECT,
     SCALAR,
     Codec,
@@ -26,15 +29,17 @@ from glassine.codec import (
 )
 from glassine.domain import Between, Domain, OneOf
 from glassine.domain.domain import COMPARED
+from glassine.domain.special_codes import NO_CODES, SPECIAL
 from glassine.errors import InvalidModelError, UnreadableFileError
 from glassine.files import parse_json
 from glassine.formats.conditions import not_fitted
 from glassine.formats.format import BY_START, LAST, PublishedModel, of_object, of_values
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins, NumericBins
+from glassine.models.effects import Effect, Equal, Power
 from glassine.models.evidence import Evidence
 from glassine.models.guarantee import Guarantee
-from glassine.models.regression import Effect, Equal, FitStatistics, Power, RegressionModel
+from glassine.models.regression import FitStatistics, RegressionModel
 from glassine.models.rule_list import Rule, RuleList
 from glassine.models.terms import Edit, Term
 from glassine.models.tree import Branch, DecisionTree, Node
@@ -114,9 +119,80 @@ BRANCH: Codec[Branch] = record(Branch, {"literal": Field(codec=LITERAL, key="if"
 NODE: Codec[Node] = record(
     Node, {"branches": Field(codec=listed(BRANCH)), "evidence": Field(codec=EVIDENCE, flat=True)}
 )
+ROWS: Codec[tuple[Node, ...]] = listed(NODE)
+MOST_ROWS = 10_000
+"""Nodes up to which each is an object; more are columns, which take a sixth of the bytes and the memory."""
+
+
+class _Columns:
+    """Flat objects by key: a list for each key, null where an object lacks it."""
+
+    def __init__(self) -> None:
+        self.plain: dict[str, list[Any]] = {}
+        self._number = 0
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Add an object."""
+        for key in row.keys() - self.plain.keys():
+            self.plain[key] = [None] * self._number
+        for key, column in self.plain.items():
+            column.append(row.get(key))
+        self._number += 1
+
+
+def _rows(plain: Mapping[str, Any], number: int) -> Iterator[dict[str, Any]]:
+    """Yield the objects of which columns hold the values."""
+    for key, column in plain.items():
+        if len(LIST.decode(column)) != number:
+            raise Refused(f"must hold {number:,} values, one for each, got {len(column):,}").within(f".{key}")
+    for i in range(number):
+        yield {key: column[i] for key, column in plain.items() if column[i] is not None}
+
+
+def _written_nodes(nodes: tuple[Node, ...]) -> Any:
+    """Return nodes as a list, or many as columns: branches of each node, then conditions and children of all."""
+    if len(nodes) <= MOST_ROWS:
+        return ROWS.encode(nodes)
+    literals, evidence = _Columns(), _Columns()
+    for node in nodes:
+        evidence.add(EVIDENCE.encode(node.evidence))
+        for branch in node.branches:
+            literals.add(LITERAL.encode(branch.literal))
+    children = [branch.child for node in nodes for branch in node.branches]
+    return {
+        "branches": [len(node.branches) for node in nodes],
+        "if": literals.plain,
+        "child": children,
+        **evidence.plain,
+    }
+
+
+def _read_nodes(plain: Any) -> tuple[Node, ...]:
+    """Return the nodes of a list of objects, or of columns."""
+    if not isinstance(plain, dict):
+        return ROWS.decode(plain)
+    columns = {key: LIST.decode(plain.get(key, [])) for key in ("branches", "child")}
+    if not all(type(count) is int and 0 <= count <= len(columns["child"]) for count in columns["branches"]):
+        raise Refused("must hold how many branches each node has").within(".branches")
+    if sum(columns["branches"]) != len(columns["child"]):
+        raise Refused(f"must hold {sum(columns['branches']):,} places, one for each branch").within(".child")
+    conditions = _rows(OBJECT.decode(plain.get("if", {})), len(columns["child"]))
+    branches = ({"if": literal, "child": child} for literal, child in zip(conditions, columns["child"], strict=True))
+    shown = {key: column for key, column in plain.items() if key not in ("branches", "if", "child")}
+    out = []
+    for number, (count, evidence) in enumerate(
+        zip(columns["branches"], _rows(shown, len(columns["branches"])), strict=True)
+    ):
+        try:
+            out.append(NODE.decode({"branches": list(islice(branches, count)), **evidence}))
+        except Refused as refused:
+            raise refused.within(f"[{number}]") from None
+    return tuple(out)
+
+
 TREE: Codec[DecisionTree] = record(
     DecisionTree,
-    {**HEAD, "nodes": Field(codec=listed(NODE))},
+    {**HEAD, "nodes": Field(codec=Codec(_written_nodes, _read_nodes))},
     head={"schema": SCHEMA, "kind": "decision-tree"},
     order=(*CELLS, "nodes"),
 )
@@ -134,7 +210,13 @@ BINS: Codec[Any] = choice(
     {
         # Which side is closed would be read either way where it goes without saying.
         NumericBins: record(
-            NumericBins, {"cuts": Field(required=True), "closed": Field(required=True), "bounds": Field(omit=None)}
+            NumericBins,
+            {
+                "cuts": Field(required=True),
+                "closed": Field(required=True),
+                "bounds": Field(omit=None),
+                "codes": Field(codec=SPECIAL, omit=NO_CODES),
+            },
         ),
         # Null stands for missing values.
         CategoryBins: record(CategoryBins, {"groups": Field(codec=listed(listed(optional(SCALAR))))}),
@@ -255,8 +337,9 @@ def fingerprint(model: PublishedModel) -> str:
 
 
 def write_json_model(model: PublishedModel, domain: Domain | None = None) -> str:
-    """Return a model as the text of its JSON file; the scores of an additive model stand on lines of their own."""
-    if isinstance(model, AdditiveModel | RegressionModel):
+    """Return a model as the text of its JSON file; lists of scores, and columns of nodes, stand on one line each."""
+    many = isinstance(model, DecisionTree) and len(model.nodes) > MOST_ROWS
+    if many or isinstance(model, AdditiveModel | RegressionModel):
         return layout(to_dict(model)) + "\n"
     return json.dumps(to_dict(model), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 

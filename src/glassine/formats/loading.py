@@ -11,6 +11,7 @@ from typing import Any, TypeVar, overload
 
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
+from glassine.exports import Displayed
 from glassine.files import FileContent, check_readable, read_bytes, write_bytes
 from glassine.formats.builder import place_of
 from glassine.formats.canonical import CleanCopy, FileForm, clean_copy, is_canonical, writer_of, written
@@ -115,12 +116,12 @@ def load_model(
     InvalidParameterError
         If there is no such tree.
     """
-    with _opened(path, trust_pickle) as (kind, content):
+    with opened(path, trust_pickle) as (kind, content):
         return _one(content, kind, domain, tree)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFile:
+class ModelFile(Displayed):
     """A model that was read from a file, and what of the file may be released.
 
     Attributes
@@ -178,13 +179,14 @@ def load_file(
     if [a] then [true]
     else [false]
     """
-    with _opened(path, trust_pickle) as (kind, content):
+    with opened(path, trust_pickle) as (kind, content):
         data = read_bytes(path)
         model = _one(content, kind, domain, tree)
         form = recognized(content, kind)
     name, own = "Glassine" if form is None else form.name, writer_of(form, kind, model)
     estimator = content if kind == "object" else None
-    if tree is None and (is_canonical(data, model, own, domain) or _written_without(data, content, kind, domain)):
+    ours = tree is None and (own is None or kind != "object" or own.makes(content))
+    if ours and (is_canonical(data, model, own, domain) or _written_without(data, content, kind, domain)):
         itself = FileForm(format=name, n_bytes=len(data), canonical=True)
         return ModelFile(model=model, form=itself, copy=data, estimator=estimator)
     if kind == "object" and not data.startswith(b"PK"):
@@ -269,7 +271,7 @@ def load_forest(
     InvalidModelError
         If a tree contradicts itself or does not fit the domain.
     """
-    with _opened(path, trust_pickle) as (kind, content):
+    with opened(path, trust_pickle) as (kind, content):
         several = recognized(content, kind)
         if several is not None and several.read_all is not None:
             forest = several.read_all(content, domain)
@@ -392,7 +394,7 @@ def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str], trust_pickle: bool) -> Iterator[tuple[Content, object]]:
+def opened(path: str | os.PathLike[str], trust_pickle: bool) -> Iterator[tuple[Content, object]]:
     """Yield the kind of content that a file has, and the content; errors inside name the file."""
     kind: Content = "bytes"
     content: object = None

@@ -128,8 +128,9 @@ def declared(attribute: Attribute) -> Region:
         return Region.of(attribute.values)
     if isinstance(attribute, Binary):
         return Region.of((0, 1))
-    low = attribute.lo - 1.0 if isinstance(attribute, Integer) else math.nextafter(attribute.lo, -math.inf)
-    return Region(((low, float(attribute.hi)),))
+    least, most = attribute.ends
+    low = least - 1.0 if isinstance(attribute, Integer) else math.nextafter(least, -math.inf)
+    return Region(((low, float(most)),))
 
 
 def within(region: Region, universe: Region, attribute: Attribute | None) -> Region:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
-from glassine.domain.attributes import Prefix, Scalar
+from glassine.domain.attributes import Attribute, Scalar
 from glassine.domain.grid import few_cuts, public_grid
 from glassine.domain.literals import complement
+from glassine.domain.prefixes import Prefix
 from glassine.errors import InvalidParameterError, check_whole, parameter
 from glassine.sealed.oracle import ExactOracle
 from glassine.sealed.queries import Quantiles
@@ -72,7 +73,7 @@ class LiteralPlan:
         return out
 
     def _cut(self, name: str, cuts: Sequence[float]) -> list[Literal]:
-        return either_side(self.domain, of_thresholds(name, cuts))
+        return either_side(self.domain, [*of_thresholds(name, cuts), *of_codes(name, self.domain[name])])
 
     def query(self) -> Quantiles | None:
         """Return what is to be asked of the records first; None where all literals are public."""
@@ -107,14 +108,14 @@ def _is_number(attribute: object, *, without: bool) -> bool:
 
 def declared(domain: Domain, names: Sequence[str]) -> list[Literal]:
     """Return the literals that a domain declares for some attributes, in order."""
-    # A number gives one literal x <= t per threshold, a binary attribute x = 1, a category of two values or more one
-    # literal per value; of an attribute that may be missing each stands twice, as either_side says. Nothing is read
-    # from data.
+    # A number gives one literal x <= t per threshold and one x = c per special code, a binary attribute x = 1, a
+    # category of two values or more one literal per value; of an attribute that may be missing each stands twice, as
+    # either_side says. Nothing is read from data.
     out: list[Literal] = []
     for name in names:
         attribute = domain[name]
         if isinstance(attribute, Integer | Real):
-            out += of_thresholds(name, attribute.thresholds)
+            out += [*of_thresholds(name, attribute.thresholds), *of_codes(name, attribute)]
         elif isinstance(attribute, Binary):
             out.append(OneOf(name, (1,), binary=True))
         elif len(attribute.values) > 1:
@@ -173,7 +174,8 @@ def coarse(domain: Domain, names: Sequence[str]) -> list[Literal]:
     for name in names:
         attribute = domain[name]
         if isinstance(attribute, Integer | Real):
-            out += either_side(domain, of_thresholds(name, few_cuts(attribute, size=COARSE_CUTS)))
+            cuts = of_thresholds(name, few_cuts(attribute, size=COARSE_CUTS))
+            out += either_side(domain, [*cuts, *of_codes(name, attribute)])
         elif isinstance(attribute, Category) and (groups := _together(attribute) or _begun_alike(attribute.values)):
             out += either_side(domain, (OneOf(name, group) for group in groups))
         else:
@@ -216,6 +218,11 @@ def _begun_alike(values: tuple[Scalar, ...]) -> list[tuple[Scalar, ...]]:
 def of_thresholds(name: str, thresholds: Sequence[float]) -> list[Literal]:
     """Return one literal ``name <= t`` per threshold."""
     return [Between(name, hi=float(threshold)) for threshold in thresholds]
+
+
+def of_codes(name: str, attribute: Attribute) -> list[Literal]:
+    """Return one literal ``name = c`` per special code of a number."""
+    return [OneOf(name, (code,)) for code in getattr(attribute, "codes", ())]
 
 
 def check_literals(literals: Sequence[object]) -> tuple[Literal, ...]:

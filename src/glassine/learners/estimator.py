@@ -19,6 +19,7 @@ from glassine.data.labels import class_codes, declared_classes
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
+from glassine.exports import Displayed
 from glassine.learners.budget import check_stated, warn_of
 from glassine.learners.declared import DeclaresItsClass
 from glassine.learners.intake import Intake, read_records
@@ -151,6 +152,10 @@ class PublishedModel(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit
         """
         records = self._records(X)
         return self.model_.predict(records)
+
+    def _html_repr(self) -> str:
+        """Return the fitted model as a notebook shows it; before the fit, scikit-learn's box of parameters."""
+        return Displayed._repr_html_(self) if hasattr(self, "model_") else str(super()._html_repr())
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: missing values are allowed where the domain allows them."""

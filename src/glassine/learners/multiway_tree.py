@@ -12,7 +12,8 @@ import numpy.typing as npt
 from glassine.capacity import DeclaredClass, multiway_class
 from glassine.domain import Between, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar
-from glassine.domain.domain import refuse_prefixes
+from glassine.domain.literals import complement
+from glassine.domain.refusals import refuse_prefixes
 from glassine.errors import InvalidParameterError, check_whole
 from glassine.learners.budget import check_number
 from glassine.learners.declared import multiway_values
@@ -191,10 +192,12 @@ class _Growth:
         best: _Split | None = None
         for name in self.domain if whole > 0 else ():
             numeric = isinstance(self.domain[name], Integer | Real)
-            split = self.threshold(name, rows, whole) if numeric else self.multiway(name, rows, whole)
+            splits = [self.threshold(name, rows, whole) if numeric else self.multiway(name, rows, whole)]
+            splits += [self.code(name, code, rows, whole) for code in getattr(self.domain[name], "codes", ())]
             # Scores that differ by rounding alone are ties, which the first attribute wins.
-            if split is not None and (best is None or split.score > best.score + 1e-12 * counts.sum()):
-                best = split
+            for split in splits:
+                if split is not None and (best is None or split.score > best.score + 1e-12 * counts.sum()):
+                    best = split
         return best
 
     def scores(self, gains: npt.ArrayLike, sizes: Ints) -> Array:
@@ -227,6 +230,25 @@ class _Growth:
             seen = tuple(values[code] for code in present if code >= 0)
             out.append(OneOf(name, seen, negated=True, missing=attribute.missing and -1 not in present))
         return tuple(out)
+
+    def code(self, name: str, code: float, rows: Indices, whole: float) -> _Split | None:
+        """Return the split of a number between a special code and all else."""
+        column = self.columns.numbers[name][rows]
+        there = column == code
+        if np.isnan(column).any() or not 0 < there.sum() < len(there):
+            return None
+        branch = np.where(there, 0, 1)
+        table = self.table(branch, rows, 2)
+        gain = whole - float(impurity(table, self.rules.criterion).sum())
+        if not gain > 1e-12 * table.sum():
+            return None
+        literal = OneOf(name, (code,))
+        return _Split(
+            score=float(self.scores([gain], table.sum(axis=1)[None])[0]),
+            gain=gain,
+            literals=(literal, complement(literal, missing=False)),
+            branch=branch,
+        )
 
     def threshold(self, name: str, rows: Indices, whole: float) -> _Split | None:
         """Return the best split of a number in two."""

@@ -41,6 +41,11 @@ def declared_bounds(domain: Domain | None, name: str) -> tuple[float, float] | N
         raise InvalidDataError(
             f"the target {name!r} is not a number in the domain.", remedy="Declare it as Real or Integer."
         )
+    if attribute.codes:
+        raise InvalidDataError(
+            f"the target {name!r} has special codes in the domain, which are no numbers to predict.",
+            remedy="Drop the records that hold them, and declare the target without.",
+        )
     return checked_bounds((attribute.lo, attribute.hi), widen=True)
 
 

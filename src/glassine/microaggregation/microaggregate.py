@@ -10,6 +10,7 @@ import numpy as np
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, check_choice, check_whole, parameter
+from glassine.exports import DisplayedToCheckers
 from glassine.microaggregation.mdav import Mixed, ScaledRecords, closest
 from glassine.microaggregation.metric import (
     GAP,
@@ -28,7 +29,7 @@ from glassine.records.arrays import AnyArray, Array, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Microaggregation:
+class Microaggregation(DisplayedToCheckers):
     """Groups of at least k records each, with their representatives.
 
     Attributes

@@ -15,7 +15,7 @@ from scipy import sparse
 from glassine.data.table import RecordTable, as_table, frame_of
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
-from glassine.domain.domain import refuse_prefixes
+from glassine.domain.refusals import refuse_codes, refuse_prefixes
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, Array, Bools
 from glassine.records.cells import Flag, Reader
@@ -256,6 +256,7 @@ def _conformed(
             f"{parameter('domain')} must be a Domain or None, got {type(domain).__name__}.", remedy="Declare one."
         )
     refuse_prefixes(domain, "microaggregation")
+    refuse_codes(domain, "microaggregation")
     columns = read_checked(X, domain)
     if columns.n_records == 0:
         raise InvalidDataError(f"{parameter('X')} must hold at least one record, got none.", remedy="Check the data.")

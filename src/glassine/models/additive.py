@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
 
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import InvalidModelError, first_of, parameter
+from glassine.exports import Displayed
 from glassine.models.bins import checked_range
 from glassine.models.evidence import are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
+from glassine.models.linear import linear
+from glassine.models.regression import RegressionModel
 from glassine.models.rounding import rounded
 from glassine.models.scorecard import Scorecard, card_items, check_card
 from glassine.models.scoring import ScoringModel
-from glassine.models.shapes import COVERAGE, ShapeFunction, bands, common_scale, draw_shape, term_importance
-from glassine.models.svg import plain, short
+from glassine.models.shapes import COVERAGE, ShapeFunction, bands, term_importance
 from glassine.models.terms import Edit, Term, finite_array
 
 LINKS = ("identity", "logit", "softmax")
@@ -22,7 +26,7 @@ LINKS = ("identity", "logit", "softmax")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class AdditiveModel(ScoringModel):
+class AdditiveModel(Displayed, ScoringModel):
     """A published additive model: for each record, the intercept plus one score per term.
 
     Parameters
@@ -93,9 +97,7 @@ class AdditiveModel(ScoringModel):
         self._check_terms()
         _check_edits(self)
         if self.scorecard is not None:
-            if self.link != "logit":
-                raise InvalidModelError(f"a scorecard is of two classes, link 'logit', got {self.link!r}.")
-            check_card(self.scorecard, released_terms(self), self.terms, self.intercept[0])
+            check_card(self.scorecard, released_terms(self), self.terms, self.intercept[0], self.link)
 
     def _check_outputs(self) -> None:
         if self.link not in LINKS:
@@ -188,7 +190,7 @@ class AdditiveModel(ScoringModel):
         Raises
         ------
         InvalidModelError
-            If the model is not of two classes, or a term is of two attributes.
+            If the model is of more than two classes, or a term is of two attributes.
         InvalidParameterError
             If a number is out of its range.
 
@@ -202,12 +204,46 @@ class AdditiveModel(ScoringModel):
         >>> model.to_scorecard(max_points=1)
         <scorecard of 1 item on 1 attribute>
         """
-        if self.link != "logit":
+        if self.link not in ("logit", "identity"):
             raise InvalidModelError(
-                "a scorecard is of two classes.", remedy="Train one on two classes, or keep the additive model."
+                "a scorecard is of two classes or of a number.", remedy="Train one on such, or keep the additive model."
             )
-        terms, intercept, card = rounded(self.terms, self.intercept[0], max_items=max_items, max_points=max_points)
+        size = {"max_items": max_items, "max_points": max_points}
+        terms, intercept, card = rounded(self.terms, self.intercept[0], classes=self.link == "logit", **size)
         return replace(self, terms=terms, intercept=(intercept,), edits=(), scorecard=card)
+
+    def to_linear(self) -> RegressionModel:
+        """Return a regression: a line through the scores of each number, and a coefficient for each category.
+
+        Guarantee
+        ---------
+        That of the model: the lines follow from the published scores, counts and ranges alone; see
+        ``models/linear.md``.
+
+        Raises
+        ------
+        InvalidModelError
+            If a term is of two attributes, or the model is a scorecard.
+
+        Examples
+        --------
+        >>> from glassine.models.bins import NumericBins
+        >>> age = Term(bins=(NumericBins("age", (30, 50), bounds=(10, 70)),), scores=[-1.0, 0.0, 1.0, 0.0])
+        >>> model = AdditiveModel(
+        ...     attributes=("age",), terms=(age,), intercept=(0.5,), link="logit", classes=("no", "yes")
+        ... )
+        >>> line = model.to_linear()
+        >>> line.effects[0].coefficients, line.intercept
+        ((0.05,), (-1.5,))
+        """
+        if self.scorecard is not None:
+            raise InvalidModelError("a scorecard has points, not scores.", remedy="Take the additive model before it.")
+        return replace(linear(self), target=self.target, source=self.source, guarantee=self.guarantee)
+
+    def to_frame(self, *, audience: str = "checker", suppress_below: int = 10, backend: object = "polars") -> Any:
+        """Return the model as a data frame, one row for each bin; see :func:`glassine.models.table.to_frame`."""
+        table: Any = import_module("glassine.models.table")  # It knows every kind of model
+        return table.to_frame(self, audience=audience, suppress_below=suppress_below, backend=backend)
 
     def __str__(self) -> str:
         if self.scorecard is not None:
@@ -220,9 +256,6 @@ class AdditiveModel(ScoringModel):
 
     def __repr__(self) -> str:
         return f"<{self}>"
-
-    def _repr_html_(self) -> str:
-        return model_html(self)
 
 
 def released_terms(model: AdditiveModel, keep: int = 0) -> tuple[Term, ...]:
@@ -301,31 +334,3 @@ def score_meaning(model: AdditiveModel) -> str:
     if model.link == "logit":
         return f"a score is the log-odds that {of} is {model.classes[1]}"
     return f"each class has a score, its log-probability as {of} up to a constant"
-
-
-SHOWN_TERMS = 12
-
-
-def model_html(model: AdditiveModel) -> str:
-    """Return a model as a piece of HTML for a notebook: its shape functions, the most important first."""
-    shapes = summarize_model(model)
-    scale = common_scale(shapes[:SHOWN_TERMS])
-    figures = []
-    for shape in shapes[:SHOWN_TERMS]:
-        for output in range(min(shape.term.n_outputs, 3)):
-            of = f", {model.classes[output]}" if model.classes is not None and model.n_outputs > 1 else ""
-            figures.append(
-                f'<figure style="margin:0"><figcaption><b>{plain(short(shape.name, 60))}</b>{plain(short(of, 40))} '
-                f"<small>importance {shape.importance:.3g}</small></figcaption>"
-                f"{draw_shape(shape, output=output, scale=scale)}</figure>"
-            )
-    rest = len(shapes) - SHOWN_TERMS
-    more = f"<p>{rest} less important term{'s' * (rest > 1)} not drawn.</p>" if rest > 0 else ""
-    banded = any(shape.low is not None for shape in shapes)
-    band = f" Shaded: {COVERAGE:.0%} of the noise of each term's own sums." if banded else ""
-    intercept = ", ".join(f"{value:.4g}" for value in model.intercept[:8])
-    return (
-        f'<div class="glassine-model"><p><b>Glassine: {plain(model)}</b> &mdash; {plain(score_meaning(model))}. '
-        f"Intercept {intercept}.{band} All drawings have one scale.</p>"
-        f'<div style="display:flex;flex-wrap:wrap;gap:14px 22px">{"".join(figures)}</div>{more}</div>'
-    )

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.domain.attributes import LARGEST, Prefix, Scalar, is_name, is_scalar
+from glassine.domain.attributes import LARGEST, Scalar, is_name, is_scalar
 from glassine.domain.literals import number
+from glassine.domain.prefixes import Prefix
+from glassine.domain.special_codes import NO_CODES, Labels, SpecialCodes
 from glassine.errors import InvalidModelError, parameter
 from glassine.records.arrays import Array, Indices
 
@@ -40,16 +42,20 @@ class NumericBins:
     bounds : (float, float), optional
         Published range of the values. It serves drawing only: smaller values fall into the first interval and larger
         ones into the last.
+    codes : mapping of float to str, optional
+        Special codes of the number, with labels. Each must be alone in its interval, which has no place in the order.
 
     Attributes
     ----------
     n_bins : int
         k + 2: the intervals, then the bin for missing values.
+    coded : mapping of int to str
+        The intervals that are those of special codes, and their texts.
 
     Raises
     ------
     InvalidModelError
-        If the cuts do not increase strictly, or a number is not finite.
+        If the cuts do not increase strictly, a number is not finite, or two special codes are in one interval.
 
     Examples
     --------
@@ -58,12 +64,15 @@ class NumericBins:
     ('<= 30', '30 to 50', '> 50', 'missing')
     >>> bins.index(np.array([30, 30.5, np.nan, np.inf])).tolist()
     [0, 1, 3, 2]
+    >>> NumericBins("income", (-8.5, 30), codes={-9: "refused"}).labels
+    ('refused (-9)', '<= 30', '> 30', 'missing')
     """
 
     attribute: str
     cuts: tuple[float, ...] = ()
     closed: str = "right"
     bounds: tuple[float, float] | None = None
+    codes: Labels = NO_CODES
 
     def __post_init__(self) -> None:
         _check_name(self.attribute)
@@ -80,6 +89,25 @@ class NumericBins:
             )
         if self.bounds is not None:
             object.__setattr__(self, "bounds", checked_range(self.bounds, f"the bounds of {self.attribute!r}"))
+        codes = self.codes if isinstance(self.codes, SpecialCodes) else SpecialCodes(self.codes)
+        object.__setattr__(self, "codes", codes)
+        if len(self.coded) < len(codes):
+            raise InvalidModelError(
+                f"each special code of {self.attribute!r} needs a separate interval.", remedy="Cut on both sides."
+            )
+
+    @property
+    def coded(self) -> dict[int, str]:
+        """The intervals that are those of special codes, and their texts."""
+        places = self.index(np.array([*self.codes], dtype=np.float64)).tolist() if self.codes else []
+        return {at: f"{label} ({number(code)})" for at, (code, label) in zip(places, self.codes.items(), strict=True)}
+
+    def recut(self, cuts: Iterable[float]) -> NumericBins:
+        """Return the bins with some of the cuts; a special code that is no longer alone is one no more."""
+        fewer = NumericBins(self.attribute, tuple(cuts), self.closed, self.bounds)
+        ends, left = (-math.inf, *self.cuts, math.inf), {-math.inf, math.inf, *fewer.cuts}
+        kept = zip(self.codes.items(), self.coded, strict=True)
+        return replace(fewer, codes=dict(pair for pair, at in kept if {ends[at], ends[at + 1]} <= left))
 
     @property
     def n_bins(self) -> int:
@@ -89,12 +117,21 @@ class NumericBins:
     @property
     def labels(self) -> tuple[str, ...]:
         """Text for each bin."""
-        if not self.cuts:
-            return ("any value", MISSING)
+        coded = self.coded
+        plain = [place for place in range(len(self.cuts) + 1) if place not in coded]
+        texts = {place: self.text_of(plain, place, place) for place in plain} | coded
+        return (*(texts[place] for place in range(len(self.cuts) + 1)), MISSING)
+
+    def text_of(self, plain: Sequence[int], first: int, last: int) -> str:
+        """Return the text of neighboring intervals, of those in an order; special codes are in none."""
         below, above = ("<=", ">") if self.closed == "right" else ("<", ">=")
-        texts = [number(cut) for cut in self.cuts]
-        middle = (f"{low} to {high}" for low, high in pairwise(texts))
-        return (f"{below} {texts[0]}", *middle, f"{above} {texts[-1]}", MISSING)
+        lowest, highest = first == plain[0], last == plain[-1]
+        if lowest and highest:
+            return "any value"
+        if lowest:
+            return f"{below} {number(self.cuts[last])}"
+        low = number(self.cuts[first - 1])
+        return f"{above} {low}" if highest else f"{low} to {number(self.cuts[last])}"
 
     def index(self, values: Array) -> Indices:
         """Return the bin of each number, NaN being missing; same shape."""

@@ -396,7 +396,7 @@ def _applied(term: Term, action: str, parameters: Mapping[str, Any]) -> Array:
     cells = (
         (parameters["row"], parameters["column"])
         if "row" in parameters
-        else (slice(parameters["first"], parameters["last"] + 1),)
+        else (_in_range(term, action, parameters["first"], parameters["last"]),)
     )
     weights = (np.ones(term.shape) if term.weights is None else term.weights)[cells].reshape(-1).tolist()
     for k in outputs:
@@ -409,6 +409,12 @@ def _applied(term: Term, action: str, parameters: Mapping[str, Any]) -> Array:
             scores[(*cells, k)] = _row(action, part.tolist(), weights, parameters)
     # Adding zero turns -0.0, which JSON keeps and a browser does not, into 0.0.
     return scores + 0.0
+
+
+def _in_range(term: Term, action: str, first: int, last: int) -> list[int]:
+    """Return the bins of a range that an action changes: special codes have no place in an order."""
+    apart = getattr(term.bins[0], "coded", ()) if action in ("smooth", "monotone") else ()
+    return [place for place in range(first, last + 1) if place not in apart]
 
 
 def _row(action: str, scores: list[float], weights: list[float], parameters: Mapping[str, Any]) -> list[float]:

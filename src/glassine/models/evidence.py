@@ -6,8 +6,9 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeAlias
 from typing import Literal as OneOfTexts
-from typing import TypeAlias
 
 import numpy as np
 
@@ -340,6 +341,11 @@ class Model(ABC):
             As for :meth:`predict`.
         """
         return np.asarray(cell_shares(self)[self.apply(data)])
+
+    def to_frame(self, *, audience: str = "checker", suppress_below: int = 10, backend: object = "polars") -> Any:
+        """Return the model as a data frame, one row a leaf or rule; see :func:`glassine.models.table.to_frame`."""
+        table: Any = import_module("glassine.models.table")  # It knows every kind of model
+        return table.to_frame(self, audience=audience, suppress_below=suppress_below, backend=backend)
 
     def __repr__(self) -> str:
         return f"<{self}>"

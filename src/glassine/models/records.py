@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from glassine.domain import Category, Literal, Real
-from glassine.domain.attributes import LARGEST, Attribute, Prefix, Scalar, prefixes
+from glassine.domain.attributes import LARGEST, Attribute, Scalar
 from glassine.domain.literals import Between, attributes_of
+from glassine.domain.prefixes import Prefix, prefixes
 from glassine.errors import InvalidDataError
 from glassine.records.arrays import Bools, Indices
 from glassine.records.cells import Flag

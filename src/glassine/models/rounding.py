@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
 from glassine.errors import InvalidModelError, check_whole
 from glassine.models.bins import Bins, CategoryBins, NumericBins
-from glassine.models.scorecard import Risk, Scorecard, grained, interval, logistic
+from glassine.models.scorecard import Risk, Scorecard, binary, grained, interval, logistic
 from glassine.models.shapes import bin_weights
 from glassine.models.terms import Term
 from glassine.records.arrays import Array, Ints
@@ -49,13 +49,14 @@ def check_limits(max_items: object, max_points: object) -> None:
 
 
 def rounded(
-    terms: Sequence[Term], intercept: float, *, max_items: int, max_points: int
+    terms: Sequence[Term], intercept: float, *, max_items: int, max_points: int, classes: bool = True
 ) -> tuple[tuple[Term, ...], float, Scorecard]:
     """Return terms in whole points, the log-odds at none, and the card with its risks.
 
     Each term's bins are split into runs of least squared loss, weighted by the published counts; a knapsack allots the
     items to the terms; of a row of units the one with the least loss is taken. Then unit and intercept are set so that
-    the risk at a total is the mean of those that the scores give, the attributes taken as independent.
+    the risk at a total is the mean of those that the scores give, the attributes taken as independent; of a number,
+    the mean of the scores themselves, and there are no risks.
 
     Guarantee
     ---------
@@ -68,12 +69,13 @@ def rounded(
             f"a scorecard has items of one attribute; term {pairs[0]!r} is of two.",
             remedy="Fit the model without pairs.",
         )
-    shapes = [_Shape.of(term) for term in terms]
+    # Log-odds far from the mean hardly move a risk; numbers have no such limit.
+    shapes = [_Shape.of(term, FAR if classes else math.inf) for term in terms]
     chosen, unit = _choose(shapes, max_items, max_points)
     moments = _Moments.of(shapes, chosen, intercept)
-    base, unit = moments.fitted(unit)
+    base, unit = moments.fitted(unit) if classes else moments.line(unit)
     out = tuple(_merged(term, one.points, unit) for term, one in zip(terms, chosen, strict=True) if one.points.any())
-    return out, base, Scorecard(unit=unit, risks=moments.risks(base, unit))
+    return out, base, Scorecard(unit=unit, risks=moments.risks(base, unit) if classes else ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,9 +90,10 @@ class _Shape:
     variances: Array | None
     ordered: int
     near: Array
+    coded: tuple[int, ...] = ()  # Bins of a number that have no place in its order
 
     @classmethod
-    def of(cls, term: Term) -> _Shape:
+    def of(cls, term: Term, far: float) -> _Shape:
         weights = bin_weights(term)
         scores = term.scores[:, 0]
         shares = weights / weights.sum()
@@ -106,14 +109,16 @@ class _Shape:
             shares=shares,
             variances=None if unknown else variances,
             ordered=len(scores) - 1 if numeric else 0,
-            near=np.clip(scores, shares @ scores - FAR, shares @ scores + FAR),
+            near=np.clip(scores, shares @ scores - far, shares @ scores + far),
+            coded=tuple(getattr(term.bins[0], "coded", ())),
         )
 
     @property
     def order(self) -> Ints:
         """The bins in the order in which runs are formed: of a number as they stand, of a category by score."""
         if self.ordered:
-            return np.arange(self.ordered)
+            plain = [at for at in range(self.ordered) if at not in self.coded]
+            return np.array([*plain, *sorted(self.coded, key=lambda at: float(self.scores[at]))], dtype=np.int64)
         return np.argsort(self.scores, kind="stable")
 
     def runs(self, most: int) -> list[Ints]:
@@ -167,13 +172,15 @@ class _Shape:
         lost = float((self.shares * (self.near - start - unit * points) ** 2).sum())
         lines = len({int(value) for value in worth if value})
         if self.ordered:
-            lines = sum(1 for value, _ in groupby(points[order].tolist()) if value)
+            inner = len(order) - len(self.coded)
+            lines = sum(1 for value, _ in groupby(points[order[:inner]].tolist()) if value)
+            lines += len({value for value in points[order[inner:]].tolist() if value})
         return _Rounding(points=points, start=start, loss=lost, items=lines)
 
 
 def _choose(shapes: Sequence[_Shape], max_items: int, max_points: int) -> tuple[list[_Rounding], float]:
     """Return each term in points, at most so many items, and the unit: those of the least loss."""
-    splits = [shape.runs(1 + min(max_items, max_points + 1)) for shape in shapes]
+    splits = [shape.runs(1 + min(max_items, max_points + 1 + len(shape.coded))) for shape in shapes]
     widest = max((float(np.ptp(shape.near[shape.shares > 0])) for shape in shapes), default=0.0)
     best: tuple[float, list[_Rounding], float] | None = None
     for unit in UNITS * (widest / max_points) if widest > 0 else (1.0,):
@@ -258,6 +265,15 @@ class _Moments:
         worth = grained(slope if slope > 0 else unit)
         return float(mean - worth * middle), worth
 
+    def line(self, unit: float) -> tuple[float, float]:
+        """Return the number at no points and what a point adds that fit the mean scores best."""
+        totals, weight = self.totals, np.maximum(self.shares, 1e-15)
+        middle, mean = np.average(totals, weights=weight), np.average(self.means, weights=weight)
+        spread = float((weight * (totals - middle) ** 2).sum())
+        slope = float((weight * (totals - middle) * self.means).sum()) / spread if spread > 1e-12 else unit
+        worth = binary(slope if slope > 0 else unit)
+        return float(mean - worth * middle), worth
+
     def risks(self, base: float, unit: float) -> tuple[Risk, ...]:
         """Return the rows of the table."""
         out = []
@@ -292,9 +308,11 @@ def _merged(term: Term, points: Ints, unit: float) -> Term:
     bins = term.bins[0]
     inner = points[:-1]
     if isinstance(bins, NumericBins):
-        group = np.append(0, np.cumsum(inner[1:] != inner[:-1]))
-        kept = tuple(cut for cut, here, there in zip(bins.cuts, inner[:-1], inner[1:], strict=True) if here != there)
-        merged: Bins = replace(bins, cuts=kept)
+        # A special code stays alone, whatever it is worth.
+        alone = np.isin(np.arange(len(inner)), [*bins.coded])
+        apart = (inner[1:] != inner[:-1]) | alone[1:] | alone[:-1]
+        group = np.append(0, np.cumsum(apart))
+        merged: Bins = bins.recut(cut for cut, here in zip(bins.cuts, apart.tolist(), strict=True) if here)
     else:
         worths = sorted(set(inner.tolist()))
         group = np.array([worths.index(worth) for worth in inner.tolist()])

@@ -10,6 +10,7 @@ import numpy as np
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError
+from glassine.exports import Displayed
 from glassine.models.evidence import Cell, Evidence, Model, SizeOrigin, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
 from glassine.models.records import read_records
@@ -36,7 +37,7 @@ class Rule:
 
 
 @dataclass(frozen=True, repr=False)
-class RuleList(Model):
+class RuleList(Displayed, Model):
     """A published rule list.
 
     Parameters

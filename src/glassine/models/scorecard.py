@@ -22,6 +22,9 @@ COVERAGE = 0.9
 GRAIN = 2.0**-16
 """Units are whole multiples of it, so that points times a unit, and sums of them, are exact in floating point."""
 
+LARGEST_UNIT = 1e290
+"""A point adds less to a number, so that no total overflows."""
+
 CLOSE = 1e-9
 """Difference up to which a stated risk counts as that of the score: other software may add in another order."""
 
@@ -72,9 +75,11 @@ class Scorecard:
     Parameters
     ----------
     unit : float
-        Log-odds of one point: a positive whole multiple of 2^-16. Every score of the model is a whole number of units.
+        Log-odds of one point, or what a point adds to a number: a positive whole multiple of 2^-16, or a number of at
+        most sixteen binary digits. Every score of the model is a whole number of units.
     risks : tuple of Risk
         For each total that the items allow, from the least to the largest, as released. An edit leaves them alone.
+        Empty for a number, which is the intercept and the total times the unit.
     calibrated : {"scores", "counts"}
         Where risks and intervals come from: "scores", those of the model that was rounded, its attributes taken as
         independent; "counts", released numbers of records of each class at each total.
@@ -90,8 +95,11 @@ class Scorecard:
     calibrated: str = "scores"
 
     def __post_init__(self) -> None:
-        if not (self.unit > 0 and self.unit < 1e6 and (self.unit / GRAIN) % 1 == 0):
-            raise InvalidModelError(f"the unit of a scorecard must be a positive multiple of 2^-16, got {self.unit!r}.")
+        if not (0 < self.unit < LARGEST_UNIT and ((self.unit / GRAIN) % 1 == 0 or binary(self.unit) == self.unit)):
+            raise InvalidModelError(
+                f"the unit of a scorecard must be a positive multiple of 2^-16, or have at most sixteen binary digits, "
+                f"got {self.unit!r}."
+            )
         if self.calibrated not in ("scores", "counts"):
             raise InvalidModelError(
                 f"a scorecard is calibrated by 'scores' or 'counts', got {self.calibrated!r}.",
@@ -99,7 +107,7 @@ class Scorecard:
             )
         object.__setattr__(self, "risks", tuple(self.risks))
         totals = [row.points for row in self.risks]
-        if not totals or totals != list(range(totals[0], totals[0] + len(totals))):
+        if totals and totals != list(range(totals[0], totals[0] + len(totals))):
             raise InvalidModelError("the risks of a scorecard must list every total once, in order.")
         for row in self.risks:
             ends = (row.risk, row.risk) if row.low is None or row.high is None else (row.low, row.high)
@@ -133,12 +141,12 @@ def _conditions(bins: Bins, points: Ints, nobody: bool) -> list[tuple[int, list[
     labels, n_labels = bins.labels, len(bins.labels) - 1
     out: list[tuple[int, list[str]]] = []
     if isinstance(bins, NumericBins):
-        for worth, run in groupby(range(n_labels), key=lambda i: int(points[i])):
+        plain = [i for i in range(n_labels) if i not in bins.coded]
+        for worth, run in groupby(plain, key=lambda i: int(points[i])):
             places = list(run)
-            first, last = places[0], places[-1]
-            cuts = tuple(dict.fromkeys(bins.cuts[i] for i in (first - 1, last) if 0 <= i < len(bins.cuts)))
-            own = replace(bins, cuts=cuts)
-            out.append((worth, [own.labels[0 if first == 0 else 1]]))
+            out.append((worth, [bins.text_of(plain, places[0], places[-1])]))
+        for worth in sorted({int(points[i]) for i in bins.coded}):
+            out.append((worth, [text for i, text in bins.coded.items() if points[i] == worth]))
     else:
         for worth in sorted({int(p) for p in points[:n_labels]}):
             out.append((worth, [labels[i] for i in range(n_labels) if points[i] == worth]))
@@ -180,10 +188,14 @@ def totals_of(terms: Sequence[Term], unit: float) -> tuple[int, int]:
     return sum(int(points.min()) for points in every), sum(int(points.max()) for points in every)
 
 
-def check_card(card: Scorecard, released: Sequence[Term], terms: Sequence[Term], intercept: float) -> None:
+def check_card(card: Scorecard, released: Sequence[Term], terms: Sequence[Term], intercept: float, link: str) -> None:
     """Raise InvalidModelError unless scores are whole points, and the table is that of the terms as released."""
+    if link == "softmax" or (link == "logit") != bool(card.risks):
+        raise InvalidModelError("a scorecard is of two classes, and has their risks, or of a number, and has none.")
     for term in terms:
         points_of(term, card.unit)
+    if not card.risks:
+        return
     low, high = totals_of(released, card.unit)
     if (low, high) != (card.risks[0].points, card.risks[-1].points):
         raise InvalidModelError(f"the risks of a scorecard must reach from {low} to {high} points, as its items do.")
@@ -195,7 +207,7 @@ def check_card(card: Scorecard, released: Sequence[Term], terms: Sequence[Term],
 def risk_table(model: CardModel, edited: bool) -> tuple[Risk, ...]:
     """Return the risk at each total: as released, or after an edit by the scores alone, without intervals."""
     card = _card(model)
-    if not edited:
+    if not edited or not card.risks:
         return card.risks
     low, high = totals_of(model.terms, card.unit)
     return tuple(Risk(points=t, risk=logistic(model.intercept[0] + card.unit * t)) for t in range(low, high + 1))
@@ -234,6 +246,12 @@ def card_of(terms: Sequence[Term], intercept: float, unit: float) -> Scorecard:
     low, high = totals_of(terms, unit)
     rows = tuple(Risk(points=t, risk=logistic(intercept + unit * t)) for t in range(low, high + 1))
     return Scorecard(unit=unit, risks=rows)
+
+
+def binary(unit: float) -> float:
+    """Return the nearest number of sixteen binary digits: its whole multiples, and their sums, are exact."""
+    mantissa, exponent = math.frexp(unit)
+    return math.ldexp(round(mantissa * 2**16), exponent - 16)
 
 
 def grained(unit: float) -> float:

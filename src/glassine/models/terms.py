@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from glassine.domain import Category, Domain
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidModelError, parameter
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -337,3 +338,42 @@ def finite_array(values: object, what: str) -> Array:
 def frozen(array: Array) -> Array:
     """Return an array that cannot be made writable again: it holds its own bytes."""
     return np.frombuffer(np.ascontiguousarray(array).tobytes(), dtype=np.float64).reshape(array.shape)
+
+
+def in_domain_order(terms: Iterable[Term], domain: Domain) -> tuple[Term, ...]:
+    """Return terms whose groups of categories stand in the order of a domain's values; those it does not list, last.
+
+    Examples
+    --------
+    >>> from glassine.domain import Category
+    >>> month = Term(bins=(CategoryBins("month", (("feb",), ("jan",))),), scores=np.array([2.0, 1.0, 0.0]))
+    >>> (ordered,) = in_domain_order([month], Domain({"month": Category(("jan", "feb", "mar"))}))
+    >>> ordered.labels, ordered.scores[:, 0].tolist()
+    (('jan', 'feb', 'missing or other'), [1.0, 2.0, 0.0])
+    """
+    return tuple(_ordered(term, domain) for term in terms)
+
+
+def _ordered(term: Term, domain: Domain) -> Term:
+    for axis, bins in enumerate(term.bins):
+        if not isinstance(bins, CategoryBins) or bins.attribute not in domain:
+            continue
+        attribute = domain[bins.attribute]
+        if not isinstance(attribute, Category):
+            continue
+        places = {str(value): place for place, value in enumerate(attribute.values)}
+        # A group stands where the first of its values does; missing values, and what is not declared, come last.
+        first = [min((places.get(str(value), len(places)) for value in group), default=0) for group in bins.groups]
+        order = sorted(range(len(first)), key=first.__getitem__)
+        if order == list(range(len(first))):
+            continue
+        index = [*order, *range(len(first), term.scores.shape[axis])]
+        groups = replace(bins, groups=tuple(bins.groups[i] for i in order))
+        term = replace(
+            term,
+            bins=tuple(groups if i == axis else one for i, one in enumerate(term.bins)),
+            scores=np.take(term.scores, index, axis=axis),
+            errors=None if term.errors is None else np.take(term.errors, index, axis=axis),
+            weights=None if term.weights is None else np.take(term.weights, index, axis=axis),
+        )
+    return term

@@ -13,6 +13,7 @@ from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import are_disjoint
 from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, check_whole, parameter
+from glassine.exports import Displayed
 from glassine.models.evidence import Cell, Evidence, Model, SizeOrigin, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
 from glassine.models.records import Holds, read_records
@@ -65,17 +66,25 @@ class Visit:
         Its index in the tree.
     rows : ndarray of intp, shape (m,)
         The records, in increasing order.
-    branch : ndarray of intp, shape (m,)
-        The branch that each of them takes; -1 in a leaf, and where a record is left out.
+    parts : tuple of ndarray of intp
+        Those of them that take each branch, in order; none in a leaf.
     """
 
     node: int
     rows: Indices
-    branch: Indices
+    parts: tuple[Indices, ...]
+
+    @property
+    def branch(self) -> Indices:
+        """The branch that each of the records takes, shape (m,); -1 in a leaf, and where a record is left out."""
+        out = np.full(len(self.rows), -1, dtype=np.intp)
+        for i, part in enumerate(self.parts):
+            out[np.searchsorted(self.rows, part)] = i
+        return out
 
 
 @dataclass(frozen=True, repr=False)
-class DecisionTree(Model):
+class DecisionTree(Displayed, Model):
     """A published decision tree with binary or multiway splits.
 
     Parameters
@@ -274,20 +283,20 @@ class DecisionTree(Model):
             if not len(rows):
                 continue
             branches = self.nodes[index].branches
-            branch = np.full(len(rows), -1, dtype=np.intp)
-            # Places in ``rows`` whose record has satisfied no branch so far: the first that it satisfies counts.
-            free = np.arange(len(rows))
+            # The records that have satisfied no branch so far: the first that one satisfies counts.
+            free, parts = rows, []
             for i, way in enumerate(branches):
-                last = unmatched == "last branch" and i == len(branches) - 1
-                taken = np.ones(len(free), dtype=bool) if last else holds(way.literal, rows[free])
-                branch[free[taken]] = i
-                free = free[~taken]
-                if not len(free):
+                if unmatched == "last branch" and i == len(branches) - 1:
+                    parts.append(free)
+                    free = free[:0]
                     break
+                taken = holds(way.literal, free)
+                parts.append(free[taken])
+                free = free[~taken]
             if callable(unmatched) and branches and len(free):
-                raise unmatched(index, int(rows[free[0]]))
-            yield Visit(node=index, rows=rows, branch=branch)
-            stack += [(branches[i].child, rows[branch == i]) for i in reversed(range(len(branches)))]
+                raise unmatched(index, int(free[0]))
+            yield Visit(node=index, rows=rows, parts=tuple(parts))
+            stack += [(way.child, part) for way, part in zip(reversed(branches), reversed(parts), strict=True)]
 
     def __str__(self) -> str:
         kind = "regression tree" if self.classes is None else "decision tree"
@@ -314,7 +323,7 @@ Table: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Forest:
+class Forest(Displayed):
     """Decision trees that were trained on the same records.
 
     Parameters

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from glassine.errors import DamagedLedgerError, LedgerError
+from glassine.errors import LogError
 from glassine.files import FAILING_DISK
 from glassine.privacy.chained_log import ChainedLog
 
@@ -69,7 +69,7 @@ class ChainedFile(Generic[LogT]):
                     # A failed COMMIT may have ended the transaction.
                     with suppress(sqlite3.Error):
                         connection.execute("ROLLBACK")
-                    if _looks_damaged(error):
+                    if _looks_damaged(error, self.log.form.damage):
                         self._check_disk(connection)
                     raise
             if write:
@@ -235,24 +235,24 @@ class ChainedFile(Generic[LogT]):
                 for setting in SETTINGS:
                     copy.execute(f"PRAGMA {setting}")
                 self.log(copy, self.path, journal="memory")
-            except (sqlite3.Error, LedgerError, UnicodeDecodeError) as error:
+            except (sqlite3.Error, LogError, UnicodeDecodeError) as error:
                 if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_IOERR:
                     return
         raise self._failing_disk()
 
-    def _failing_disk(self) -> LedgerError:
+    def _failing_disk(self) -> LogError:
         return self.log.form.error(
             f"cannot use the {self.log.form.noun} {self.path}: the disk reported an input/output error.",
             remedy=f"Release nothing. {FAILING_DISK}",
             path=self.path,
         )
 
-    def _explained(self, error: Exception) -> LedgerError:
+    def _explained(self, error: Exception) -> LogError:
         """Return the error that says what to do about one of SQLite or the operating system."""
         code = getattr(error, "sqlite_errorcode", None)
         primary = None if code is None else code & 0xFF
         form = self.log.form
-        kind: type[LedgerError] = form.error
+        kind: type[LogError] = form.error
         if isinstance(error, OSError) and error.errno == errno.EIO:
             return self._failing_disk()
         if isinstance(error, OSError):
@@ -280,12 +280,12 @@ class ChainedFile(Generic[LogT]):
         return kind(f"cannot use the {form.noun} {self.path}: {reason}. Release nothing.", path=self.path)
 
 
-def _looks_damaged(error: BaseException) -> bool:
+def _looks_damaged(error: BaseException, damage: type[LogError]) -> bool:
     """Return whether an error says that a log is not as it was written."""
     codes = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
     if isinstance(error, sqlite3.Error):
         return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in codes
-    return isinstance(error, DamagedLedgerError | UnicodeDecodeError)
+    return isinstance(error, (damage, UnicodeDecodeError))
 
 
 LOCK_FAILURES = (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from glassine.errors import DamagedLedgerError, GlassineError, LedgerError
+from glassine.errors import LogError
 
 NAME_BITS = 8
 
@@ -37,8 +37,8 @@ class LogForm:
     renew: str  # What to do about a file of another version
     restore: str  # What to do about a damaged file
     absent: str  # What to do if there is no file
-    error: type[LedgerError]
-    damage: type[DamagedLedgerError]
+    error: type[LogError]
+    damage: type[LogError]  # A kind of ``error``
 
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
@@ -58,10 +58,9 @@ class ChainedLog(Generic[Row]):
 
     Raises
     ------
-    DamagedLedgerError
-        If anything in the file is not as it was written; a log of another kind has its own subclass.
-    LedgerError
-        If the file is another database, or of another version of Glassine.
+    LogError
+        If anything in the file is not as it was written, or the file is another database, or of another version of
+        Glassine; each kind of log has its own subclasses.
     """
 
     form: ClassVar[LogForm]
@@ -151,7 +150,7 @@ class ChainedLog(Generic[Row]):
         """Return an entry in the words of an error."""
         return f"entry {row[0]}"
 
-    def _damage(self, what: str) -> GlassineError:
+    def _damage(self, what: str) -> LogError:
         return self.form.damage(
             f"the {self.form.noun} {self.path} is damaged: {what}.",
             remedy=f"Release nothing. {self.form.restore}",

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from glassine.errors import BudgetExceededError, GlassineError, InvalidBudgetError, LedgerError, parameter
+from glassine.exports import Displayed
 from glassine.privacy.chained_file import ChainedFile
 from glassine.privacy.exact import Number, decimal, decimal_above, decimal_below
 from glassine.privacy.ledger_log import (
@@ -56,7 +57,7 @@ class BudgetChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
+class Verification(Displayed):
     """A ledger that was checked whole, and what it says of certificates.
 
     Attributes
@@ -79,7 +80,7 @@ class Verification:
         return all(payment.status == "paid" for payment in self.payments)
 
 
-class Ledger:
+class Ledger(Displayed):
     """Privacy budgets of datasets in one SQLite file.
 
     Guarantee

@@ -13,13 +13,14 @@ from pathlib import Path
 
 from glassine.codec import Codec, Field, decoded, record
 from glassine.errors import InvalidCertificateError, quoted
+from glassine.exports import Displayed
 from glassine.files import FileContent, read_bytes, read_json, write_json, write_secret
 
 DIGEST = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(Displayed):
     """The charge that paid for a release, as its certificate carries it.
 
     Each charge is hashed with a random number that never leaves the ledger's file, so that a receipt reveals how many

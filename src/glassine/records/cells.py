@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain.attributes import GAP_TEXTS, LARGEST, Attribute, Category, Integer, Prefix, Real, prefixes
+from glassine.domain.attributes import LARGEST, Attribute, Category, Integer, Real
+from glassine.domain.prefixes import GAP_TEXTS, Prefix, prefixes
 from glassine.records.arrays import AnyArray, Array, Bools
 from glassine.records.columns import code_type, values_of
 from glassine.records.scalars import (
@@ -117,9 +118,9 @@ def _values_at(column: Plain, rows: Bools) -> list[object]:
 class Reader:
     """What one attribute makes of cells; made once from the public domain, before records are opened.
 
-    - A number is clipped to the attribute's bounds. It is neither rounded to a whole number nor to the resolution:
-      every literal is decided by the number itself, and rounding would let the choice of a direction decide instead.
-      A text is the number that it writes.
+    - A number that is no special code is clipped to the attribute's bounds. It is neither rounded to a whole number nor
+      to the resolution: every literal is decided by the number itself, and rounding would let the choice of a direction
+      decide instead. A text is the number that it writes.
     - A category is declared if Python finds it equal to a listed value: 1, 1.0 and True are one value. A text is looked
       up as written, and then as the number that it writes ("1", "1.0", "01", "true"). A number is looked up among
       the listed numbers, then by its own spelling among the listed texts, and then as the number that a listed text
@@ -148,7 +149,7 @@ class Reader:
     (1, <Flag.OK: 0>)
     """
 
-    __slots__ = ("_gap", "_grouped", "_hi", "_lo", "_numbers", "_texts", "attribute", "dtype", "is_number")
+    __slots__ = ("_codes", "_gap", "_grouped", "_hi", "_lo", "_numbers", "_texts", "attribute", "dtype", "is_number")
 
     def __init__(self, attribute: Attribute) -> None:
         self.attribute = attribute
@@ -156,11 +157,13 @@ class Reader:
         self.dtype: type[Any] = np.float64
         self._gap: float | int = math.nan
         self._lo = self._hi = math.nan
+        self._codes: tuple[float, ...] = ()
         self._texts: dict[str, int] = {}
         self._numbers: dict[Any, int] = {}
         self._grouped: Category | None = None
         if isinstance(attribute, Integer | Real):
             self._lo, self._hi = float(attribute.lo), float(attribute.hi)
+            self._codes = tuple(map(float, attribute.codes))
             return
         self.dtype, self._gap = code_type(attribute), -1
         values = values_of(attribute)
@@ -189,7 +192,7 @@ class Reader:
         if number != number:
             return math.nan, Flag.MISSING
         # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bytes.
-        inside = min(max(number, self._lo), self._hi) + 0.0
+        inside = (number if number in self._codes else min(max(number, self._lo), self._hi)) + 0.0
         return inside, Flag.INFINITE if math.isinf(number) else Flag.OK if inside == number else Flag.CLIPPED
 
     def _code(self, value: Any) -> tuple[int, Flag]:
@@ -254,6 +257,8 @@ class Reader:
         if not len(values) or (numbers.min() >= self._lo and numbers.max() <= self._hi):
             return numbers + 0.0, _all_ok(len(values))
         inside = np.clip(numbers, self._lo, self._hi)
+        if self._codes:
+            inside = np.where(np.isin(numbers, self._codes), numbers, inside)
         inside += 0.0
         flags = (inside != numbers).view(np.uint8)  # Flag.CLIPPED is 1, as True is
         if values.dtype.kind == "f":

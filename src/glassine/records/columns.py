@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real, Scalar, prefixes
+from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real, Scalar
 from glassine.domain.literals import Between, Literal, OneOf
+from glassine.domain.prefixes import prefixes
 from glassine.errors import InvalidDataError, first_of, parameter
 from glassine.records.arrays import AnyArray, Array, Bools
 

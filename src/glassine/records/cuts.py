@@ -49,7 +49,7 @@ def cell_ends(attribute: Integer | Real, cuts: Sequence[float]) -> Array:
     """Return the largest number of each cell of a numeric attribute, increasing: the cuts inside it, and its bound."""
     # Cell i holds the numbers above entry i - 1 up to entry i. Every literal whose points are among the cuts holds for
     # all numbers of a cell or for none, so that the entry stands for them.
-    lo, hi = float(attribute.lo), float(attribute.hi)
+    lo, hi = map(float, attribute.ends)
     inside = sorted({float(cut) for cut in cuts if lo <= cut < hi})
     # Adding zero turns -0.0 into 0.0, as in records that are read.
     return np.array([*inside, hi], dtype=np.float64) + 0.0

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import narwhals as nw
 
-from glassine.domain.attributes import GAP_TEXTS, Attribute, Integer, Real
+from glassine.domain.attributes import Attribute, Integer, Real
+from glassine.domain.prefixes import GAP_TEXTS
 from glassine.errors import UnreadableFileError
 from glassine.records.cells import Plain
 from glassine.records.columns import is_column, values_of

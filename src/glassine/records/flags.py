@@ -130,6 +130,8 @@ def outside(attribute: Attribute, values: AnyArray, flags: FlagArray, column: Ca
         lo, hi = float(attribute.lo), float(attribute.hi)
         with np.errstate(invalid="ignore"):
             out[values < lo], out[values > hi] = 4, 5
+        if attribute.codes:
+            out[np.isin(values, tuple(attribute.codes))] = 0
         step = 1.0 if isinstance(attribute, Integer) else attribute.resolution
         if step is not None:
             inside = np.flatnonzero((out == 0) & (values == values))
@@ -148,7 +150,8 @@ def declared(attribute: Attribute) -> str:
     ('18 to 99', "'clerk', 'baker', 3")
     """
     if isinstance(attribute, Integer | Real):
-        return "numbers" if attribute.hi == LARGEST else f"{attribute.lo} to {attribute.hi}"
+        codes = "".join(f", {code} ({label})" for code, label in attribute.codes.items())
+        return "numbers" if attribute.hi == LARGEST else f"{attribute.lo} to {attribute.hi}{codes}"
     values = [repr(str(value)) if isinstance(value, str) else str(value) for value in values_of(attribute)]
     return first_of(values, MOST_TOLD)
 

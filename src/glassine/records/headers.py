@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from glassine.domain.attributes import GAP_TEXTS, Attribute, Category
+from glassine.domain.attributes import Attribute, Category
+from glassine.domain.prefixes import GAP_TEXTS
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError, parameter
 from glassine.records.lines import BLANK, DelimitedText, decoded, in_utf8
 from glassine.records.purpose import Purpose

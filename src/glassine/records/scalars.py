@@ -15,7 +15,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from glassine.domain.attributes import LARGEST, Prefix, prefixes
+from glassine.domain.attributes import LARGEST
+from glassine.domain.prefixes import Prefix, prefixes
 
 BLANKS = " \t\r\n"
 """What may stand around a number in a text."""

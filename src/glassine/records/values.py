@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from glassine.domain.attributes import Attribute, Integer, Real, Scalar, prefixes
+from glassine.domain.attributes import Attribute, Integer, Real, Scalar
 from glassine.domain.literals import EXACT
+from glassine.domain.prefixes import prefixes
 from glassine.records.arrays import AnyArray, read_only
 from glassine.records.cells import Flag, FlagArray
 from glassine.records.columns import values_of

@@ -26,7 +26,10 @@ def render_card(model: AdditiveModel) -> str:
     """
     items = card_items(model)
     rows = risk_table(model, bool(model.edits))
-    outcome = wording.clean(f"{model.target or 'outcome'} = {(model.classes or ('', ''))[1]}")
+    number = model.link == "identity"
+    outcome = wording.clean(
+        model.target or "the number" if number else f"{model.target or 'outcome'} = {(model.classes or ('', ''))[1]}"
+    )
     groups = [
         (
             wording.clean(name),
@@ -34,24 +37,34 @@ def render_card(model: AdditiveModel) -> str:
         )
         for name, group in groupby(items, key=lambda item: item.attribute)
     ]
-    shown = shortened(rows)
+    shown = shortened(rows) if rows else []
     return (
         environment()
         .get_template("card.html")
         .render(
-            title=f"Risk of {outcome}",
-            described=f"{str(model).capitalize()}. Add up the points, then read the risk at the total.",
+            title=f"Points for {outcome}" if number else f"Risk of {outcome}",
+            described=f"{str(model).capitalize()}. Add up the points, then "
+            f"{'multiply' if number else 'read the risk at the total'}.",
+            worth=_worth(model) if number else None,
             outcome=outcome,
             groups=groups,
             rows=[_row(first, last) for first, last in shown],
             intervals=any(row.low is not None for row in rows),
             coverage=f"{COVERAGE:.0%}",
             ends=_ends(model),
-            source=_source(model),
+            source="" if number else _source(model),
             guarantee=guarantee_sentence(model.guarantee),
             version=__version__,
         )
     )
+
+
+def _worth(model: AdditiveModel) -> dict[str, str]:
+    """Return what a point adds to a number, the number at no points, and the range that predictions are clipped to."""
+    unit = model.scorecard.unit if model.scorecard is not None else 0.0
+    low, high = (f"{end:,.6g}" for end in model.target_bounds or (0.0, 0.0))
+    clipped = "" if model.target_bounds is None else f"A result below {low} is {low}, one above {high} is {high}."
+    return {"unit": f"{unit:,.6g}", "start": f"{model.intercept[0]:,.6g}", "clipped": clipped}
 
 
 def shortened(rows: tuple[Risk, ...]) -> list[tuple[Risk, Risk]]:

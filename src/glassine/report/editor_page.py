@@ -117,6 +117,7 @@ def _term(model: AdditiveModel, term: Term, released: Term, coverage: float) -> 
         "outputs": term.n_outputs,
         "slots": [last_bin_is_drawn(drawn, axis) for axis in range(len(term.bins))],
         "bins": [_bins(model, bins) for bins in term.bins],
+        "coded": [*getattr(term.bins[0], "coded", ())],
         "scores": term.scores.reshape(-1).tolist(),
         "released": released.scores.reshape(-1).tolist(),
         "low": None if low is None else low.reshape(-1).tolist(),

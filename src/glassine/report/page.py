@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import re
+from collections.abc import Iterable
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from glassine.report import wording
+from glassine.report.blocks import Block
 from glassine.report.section import Page
 from glassine.report.terms import TERMS
 
@@ -48,6 +50,12 @@ def as_html(page: Page) -> str:
             audience=page.opening(),
         )
     )
+
+
+def blocks_html(blocks: Iterable[Block]) -> str:
+    """Return blocks as a piece of HTML, as a page has them."""
+    template = environment().from_string("{% from 'blocks.html' import render %}{{ render(blocks) }}")
+    return template.render(blocks=tuple(blocks))
 
 
 def _code(text: str) -> Markup:

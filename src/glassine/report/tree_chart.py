@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -18,7 +18,7 @@ MOST_BOXES = 240
 MOST_COLUMNS = 7
 """As many columns as conditions can be read in."""
 TREE_WIDTH = 1000
-SIZES, CLASSES = 82.0, 96.0
+SIZES, CLASSES = 104.0, 96.0
 """Width of the columns for sizes and for classes, right of the leaves."""
 HEAD = 18.0
 """Height of the names of these columns."""
@@ -37,6 +37,8 @@ COLORS = 3
 SEVERAL = "wrong-several"
 """Color of leaves with several flags, and of what is beyond three kinds of them."""
 CLASS_COLORS = 4
+OF_LIMITS = "The tree, colored by the limits that its leaves break"
+OF_PATH = "The tree, and the path of one record"
 
 
 def children_of(tree: Sequence[TreeNode]) -> list[list[int]]:
@@ -89,7 +91,7 @@ class _Box:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Drawing:
+class _Diagram:
     """What every box is drawn by."""
 
     # tree, rows: the nodes and the leaves.
@@ -107,10 +109,31 @@ class _Drawing:
     mixed: bool
     deepest: int  # The last column
     zoomed: bool  # Whether a script may draw a part larger: then every box has its label
+    path: Collection[int]  # Nodes that one record passes, its leaf the last; empty without one
 
 
-def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup, str]:
-    """Return the tree as a partition diagram, root at the left, and a sentence on how to read it."""
+def path_to(tree: Sequence[TreeNode], part: int) -> frozenset[int]:
+    """Return the nodes from the root to a leaf."""
+    here: int | None = next(i for i, node in enumerate(tree) if node.part == part)
+    out = set[int]()
+    while here is not None:
+        out.add(here)
+        here = tree[here].parent
+    return frozenset(out)
+
+
+def draw_tree(
+    tree: Sequence[TreeNode],
+    rows: Sequence[PartRow],
+    *,
+    path: Collection[int] = (),
+    levels: int = MOST_COLUMNS - 1,
+    static: bool = False,
+) -> tuple[Markup, str]:
+    """Return the tree as a partition diagram, root at the left, and a sentence on how to read it.
+
+    The boxes of a ``path`` stand out. At most so many ``levels`` are in view; a ``static`` drawing holds nothing else.
+    """
     # Leaves are taller the more records they hold if every size is published, those of suppressed size equally tall;
     # otherwise all leaves are equally tall. Beside each stand its size and its classes. Colors say which limits a leaf
     # breaks, see flag_colors. Only as many levels are in view as can be read; a script that zooms shows the others.
@@ -119,8 +142,8 @@ def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup
     children, count = children_of(tree), leaves_below(tree)
     depth, weight = _measure(tree, rows)
     drawn = _levels_that_fit(depth)
-    deepest = min(drawn, MOST_COLUMNS - 1)
-    zoomed = zooms(tree)
+    deepest = min(drawn, MOST_COLUMNS - 1, levels)
+    zoomed = zooms(tree) and not static
     in_view = sum(1 for i, d in enumerate(depth) if d == deepest or (d < deepest and tree[i].part is not None))
     height = min(max(in_view * ROW, SHORTEST), TALLEST_ZOOMED if zoomed else TALLEST)
     sized, mixed = any(row.weight is not None for row in rows), any(row.mix for row in rows)
@@ -128,7 +151,7 @@ def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup
     flagged = [set(rows[node.part - 1].flags) if node.part is not None else set[str]() for node in tree]
     for i in range(len(tree) - 1, 0, -1):
         flagged[tree[i].parent or 0] |= flagged[i]
-    drawing = _Drawing(
+    drawing = _Diagram(
         tree=tree,
         rows=rows,
         names=tuple({wording.attribute_of(wording.clean(node.condition)): None for node in tree if node.condition}),
@@ -141,6 +164,7 @@ def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup
         mixed=mixed,
         deepest=deepest,
         zoomed=zoomed,
+        path=path,
     )
     boxes = _place(children, weight, depth, drawn if zoomed else deepest, height)
     caption = (
@@ -165,7 +189,9 @@ def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup
         ident="tree",
         width=TREE_WIDTH,
         height=height + HEAD,
-        title="The tree, colored by the limits that its leaves break",
+        title="The tree, and the path of one record"
+        if path
+        else "The tree, colored by the limits that its leaves break",
         description=f"{wording.plural(count[0], 'leaf')} in {wording.plural(max(depth), 'level')}. The list below says "
         "the same.",
     )
@@ -226,7 +252,7 @@ def _place(
     return boxes
 
 
-def _draw(box: _Box, drawing: _Drawing) -> Markup:
+def _draw(box: _Box, drawing: _Diagram) -> Markup:
     node, column = drawing.tree[box.index], drawing.column
     condition = wording.clean(node.condition)
     row = drawing.rows[node.part - 1] if node.part is not None else None
@@ -257,7 +283,17 @@ def _draw(box: _Box, drawing: _Drawing) -> Markup:
         element("rect", x=x + 1, y=box.y + gap, width=width - 2, height=max(box.height - 2 * gap, 0.6), rx=2),
     ]
     hidden = None if legible else "none"
-    if legible or drawing.zoomed:
+    above, below = wording.condition_lines(condition)
+    if below and condition not in label and box.height >= 2 * LEGIBLE and not drawing.zoomed:
+        # What has room for two lines is not cut, or less.
+        lines = (
+            mark + wording.shorten_name(above, room - len(mark), drawing.names),
+            wording.shorten(below + after, room),
+        )
+        pieces += [
+            element("text", line, x=x + 9, y=middle + shift, dy=4) for line, shift in zip(lines, (-7, 7), strict=True)
+        ]
+    elif legible or drawing.zoomed:
         pieces.append(element("text", wording.shorten(label, room), x=x + 9, y=middle, dy=4, display=hidden))
     if row is not None:
         pieces += _beside(row, drawing, box)
@@ -266,10 +302,12 @@ def _draw(box: _Box, drawing: _Drawing) -> Markup:
         pieces.append(_size(text, drawing, middle, hidden))
     at = f"{box.depth} {box.y:.2f} {box.height:.2f} {int(row is not None)}" if drawing.zoomed else None
     beyond = "none" if box.depth > drawing.deepest else None
+    if drawing.path:
+        kind = f"{kind} {'on' if box.index in drawing.path else 'off'}-path"
     return element("g", *pieces, class_=kind, data_at=at, display=beyond)
 
 
-def _color(drawing: _Drawing, index: int, row: PartRow | None) -> str:
+def _color(drawing: _Diagram, index: int, row: PartRow | None) -> str:
     """Return the color of a leaf, or of all leaves below a box."""
     flags = drawing.flagged[index]
     if len(flags) > 1:
@@ -280,11 +318,11 @@ def _color(drawing: _Drawing, index: int, row: PartRow | None) -> str:
     return "unknown" if unknown else "wrong-none"
 
 
-def _size(text: str, drawing: _Drawing, middle: float, hidden: str | None) -> Markup:
+def _size(text: str, drawing: _Diagram, middle: float, hidden: str | None) -> Markup:
     return element("text", text, class_="tick end beside", x=drawing.right + SIZES - 8, y=middle, dy=4, display=hidden)
 
 
-def _beside(row: PartRow, drawing: _Drawing, box: _Box) -> list[Markup]:
+def _beside(row: PartRow, drawing: _Diagram, box: _Box) -> list[Markup]:
     """Return the size of a leaf, and a bar of its classes."""
     out, middle = [], box.y + box.height / 2
     legible = box.height >= LEGIBLE

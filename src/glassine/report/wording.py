@@ -48,7 +48,7 @@ def attribute_of(condition: str) -> str:
 
 
 def shorten_name(name: str, width: int, others: Sequence[str] = ()) -> str:
-    """Return a name cut to at most ``width`` characters, so that others with the same beginning differ from it.
+    """Return a name cut to at most ``width`` characters so that it differs from others, at its end where that does.
 
     Examples
     --------
@@ -56,14 +56,24 @@ def shorten_name(name: str, width: int, others: Sequence[str] = ()) -> str:
     '…payment'
     >>> shorten_name("months_since_payment", 10)
     'months_si…'
+    >>> names = ("mean radius", "worst radius", "mean texture", "worst texture")
+    >>> [shorten_name(name, 6, names) for name in names]
+    ['mea…us', 'wor…us', 'mea…re', 'wor…re']
     """
-    alike = max((_common(name, other) for other in others if other != name), default=0)
-    if len(name) <= width or alike < width - 1 or width < FEWEST_LETTERS:
+    rivals, room = [other for other in others if other != name], width - 1
+    if len(name) <= width or room < FEWEST_LETTERS or not rivals:
         return shorten(name, width)
+    alike = max(_common(name, other) for other in rivals)
     # From the beginning of the word in which the names differ.
     start = max((match.end() for match in re.finditer(r"[\W_]+", name) if match.end() <= alike), default=alike)
+    whole = [(0, len(name) - start)] if 0 < len(name) - start <= room else []
+    halves = sorted(((room - k, k) for k in range(1, room)), key=lambda cut: abs(cut[0] - cut[1]))
+    for before, after in [(room, 0), *whole, *halves]:
+        head, tail = name[:before], name[len(name) - after :]
+        if not any(other.startswith(head) and other.endswith(tail) for other in rivals):
+            return f"{head.rstrip()}…{tail.lstrip()}"
     start = start if alike - start < width - 2 else alike
-    return f"…{shorten(name[start:], width - 1)}"
+    return f"…{shorten(name[start:], room)}"
 
 
 def _common(one: str, other: str) -> int:
@@ -80,6 +90,12 @@ def shorten_condition(text: str, width: int, names: Sequence[str] = ()) -> str:
     before, name, after = parts.groups()
     room = width - len(before) - len(after)
     return before + shorten_name(name, room, names) + after if room >= FEWEST_LETTERS else shorten(text, width)
+
+
+def condition_lines(text: str) -> tuple[str, str]:
+    """Return a condition in two: the attribute with what stands before it, and the comparison; empty if it has none."""
+    parts = _CONDITION.fullmatch(text)
+    return (f"{parts[1]}{parts[2]}", parts[3].strip()) if parts else (text, "")
 
 
 def plural(count: int, noun: str) -> str:

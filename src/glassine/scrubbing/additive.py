@@ -12,9 +12,11 @@ import numpy as np
 
 from glassine.data.table import RecordTable
 from glassine.domain import Binary, Category, Domain, Integer, Real
+from glassine.domain.attributes import code_cuts, code_ends
 from glassine.domain.domain import check_domain
 from glassine.domain.grid import public_grid
 from glassine.errors import InvalidModelError, check_whole, parameter
+from glassine.exports import Displayed
 from glassine.formats.loading import as_model
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.bins import Bins
@@ -31,7 +33,7 @@ MERGED = "bins were joined by their counts in the training data, which the guara
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdditiveScrub:
+class AdditiveScrub(Displayed):
     """A scrubbed additive model and what was done.
 
     Attributes
@@ -235,11 +237,11 @@ def _public_cuts(old: NumericBins, domain: Domain) -> tuple[NumericBins, Joined]
     attribute = domain[old.attribute]
     if not isinstance(attribute, Integer | Real):
         return _between_codes(old, (0, 1) if isinstance(attribute, Binary) else attribute.values)
-    grid = np.array(public_grid(attribute))
+    grid = np.array(sorted({*public_grid(attribute), *code_cuts(attribute)}))
     near = {_nearest(grid, _side(cut, old.closed, attribute)) for cut in old.cuts} if len(grid) else set()
     cuts = sorted(near)
-    bounds = (float(attribute.lo), float(attribute.hi))
-    middles = [low / 2 + high / 2 for low, high in pairwise([bounds[0], *old.cuts, bounds[1]])]
+    ends = attribute.ends
+    middles = [low / 2 + high / 2 for low, high in pairwise([ends[0], *old.cuts, ends[1]])]
     while True:
         # An old bin belongs where its middle falls; a cut next to which no middle falls parts nothing.
         joined: Joined = [[] for _ in range(len(cuts) + 1)]
@@ -248,8 +250,11 @@ def _public_cuts(old: NumericBins, domain: Domain) -> tuple[NumericBins, Joined]
         empty = next((at for at, group in enumerate(joined) if not group), None)
         if empty is None:
             # An inferred range is the extremes of the records.
-            ranged = None if attribute.inferred else bounds
-            return NumericBins(old.attribute, tuple(cuts), "right", ranged), [*joined, [old.n_bins - 1]]
+            ranged = None if attribute.inferred else (float(attribute.lo), float(attribute.hi))
+            bins = NumericBins(old.attribute, tuple(cuts), "right", ranged)
+            left = {-math.inf, math.inf, *cuts}
+            alone = {code: label for code, label in attribute.codes.items() if {*code_ends(attribute, code)} <= left}
+            return replace(bins, codes=alone), [*joined, [old.n_bins - 1]]
         del cuts[min(empty, len(cuts) - 1)]
 
 
@@ -386,7 +391,7 @@ def _merge_axis(term: Term, axis: int, least: int) -> Term:
 def _without(bins: Bins, low: int, high: int) -> Bins:
     """Return bins with two of them joined."""
     if isinstance(bins, NumericBins):
-        return replace(bins, cuts=bins.cuts[:low] + bins.cuts[low + 1 :])
+        return bins.recut(bins.cuts[:low] + bins.cuts[low + 1 :])
     groups = list(bins.groups)
     groups[low] = (*groups[low], *groups[high])
     del groups[high]

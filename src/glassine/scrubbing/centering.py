@@ -110,7 +110,8 @@ def _carried(effect: Array, source: Bins, target: Bins, domain: Domain) -> Array
     elif isinstance(source, NumericBins) and isinstance(target, NumericBins):
         if isinstance(attribute, Integer | Real):
             half = 0.5 if isinstance(attribute, Integer) else 0.0
-            edges = np.unique([attribute.lo - half, *source.cuts, *target.cuts, attribute.hi + half])
+            low, high = attribute.ends
+            edges = np.unique([low - half, *source.cuts, *target.cuts, high + half])
             points = edges[:-1] / 2 + edges[1:] / 2
             # An inferred range is the extremes of the records.
             widths = np.ones(len(points)) if attribute.inferred else np.diff(edges)

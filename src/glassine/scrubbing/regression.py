@@ -9,6 +9,7 @@ import numpy as np
 
 from glassine.data.table import as_table
 from glassine.errors import InvalidModelError, parameter
+from glassine.exports import Displayed
 from glassine.models.regression import RegressionModel
 from glassine.records.arrays import Array
 
@@ -17,7 +18,7 @@ DIGITS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegressionScrub:
+class RegressionScrub(Displayed):
     """A scrubbed regression and what was done.
 
     Attributes

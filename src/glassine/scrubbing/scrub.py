@@ -15,10 +15,12 @@ from glassine.data.labels import class_key
 from glassine.data.table import as_table, with_persons
 from glassine.domain import Between, Domain, Integer, OneOf, Real
 from glassine.domain import Literal as Condition
+from glassine.domain.attributes import code_cuts
 from glassine.domain.domain import check_domain
 from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, check_choice, parameter
+from glassine.exports import Displayed
 from glassine.formats.format import PublishedModel
 from glassine.models import AdditiveModel, DecisionTree, Evidence, RegressionModel, RuleList
 from glassine.models.guarantee import DOMAIN_FROM_DATA
@@ -35,7 +37,7 @@ Counts: TypeAlias = Literal["keep", "coarsen", "remove"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScrubResult:
+class ScrubResult(Displayed):
     """A scrubbed model and what was done.
 
     Attributes
@@ -297,13 +299,14 @@ def _round(literal: Condition, domain: Domain) -> Condition | None:
     attribute = domain[literal.attribute]
     if not isinstance(attribute, Integer | Real):
         return literal
-    grid = public_grid(attribute)
+    grid = tuple(sorted({*public_grid(attribute), *code_cuts(attribute)}))
+    least, most = attribute.ends
     if isinstance(literal, OneOf):
         return _widen(literal, attribute, grid)
 
     def nearest(bound: float) -> float:
-        if bound >= attribute.hi or bound < attribute.lo:
-            return math.copysign(math.inf, bound - attribute.lo)
+        if bound >= most or bound < least:
+            return math.copysign(math.inf, bound - least)
         if not grid:
             return bound
         at = bisect_left(grid, bound)
@@ -321,7 +324,8 @@ def _round(literal: Condition, domain: Domain) -> Condition | None:
 def _widen(literal: OneOf, attribute: Integer | Real, grid: tuple[float, ...]) -> Condition:
     """Return a comparison with values of a number as one with the cell of the grid that holds them all."""
     values = [float(value) for value in literal.values if not isinstance(value, str)]
-    if not values or all(on_grid(attribute, value + side) for value in values for side in (-0.5, 0.5)):
+    sides = [value + side for value in values if value not in attribute.codes for side in (-0.5, 0.5)]
+    if not values or all(on_grid(attribute, side) for side in sides):
         return literal
     lo = max((point for point in grid if point < min(values)), default=-math.inf)
     hi = min((point for point in grid if point >= max(values)), default=math.inf)

@@ -43,6 +43,9 @@ class Grid:
     missing: bool  # Whether a record may be in the last cell
     fixed: bool  # Whether the cells are the bins: given by the user, and not merged
     bounds: tuple[float, float] | None  # Public range of a number
+    codes: Mapping[float, str] = field(default_factory=dict)  # Special codes of a number, each alone in its cell
+    # Cells that go on with those before special codes: the same bin of those that the user fixes.
+    continued: tuple[int, ...] = ()
 
     @property
     def n_cells(self) -> int:

@@ -46,7 +46,7 @@ def every_value(attribute: Attribute, name: str, literals: Iterable[Literal]) ->
     if not isinstance(attribute, Integer | Real):
         codes = np.arange(-1, len(getattr(attribute, "values", (0, 1))))
         return ConformedColumns(attributes={name: attribute}, numbers={}, codes={name: codes})
-    low, high = float(attribute.lo), float(attribute.hi)
+    low, high = map(float, attribute.ends)
     cuts = {low, high}
     for literal in literals:
         ends = literal.values if hasattr(literal, "values") else (literal.lo, literal.hi)

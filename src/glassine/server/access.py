@@ -74,10 +74,14 @@ class Access:
         Names in the header ``Host`` that are answered beside those of the loopback. A page of another site whose name
         was made to lead here (DNS rebinding) has none of them.
     tokens : tuple of str
-        Bearer tokens, one of which a request must have, but for ``/health``; none for no such demand. They never stand
-        in a text of this object.
+        Bearer tokens, one of which a request must have, but for ``/health`` and the open paths; none for no such
+        demand. They never stand in a text of this object.
     trusted_proxies : tuple of str
         Addresses or networks whose ``X-Forwarded-For`` is believed; that of all others is ignored.
+    open_paths : tuple of str
+        Paths that need no token; one that ends with a slash stands for all paths below it.
+    same_origin : bool
+        Whether requests that a page of another origin makes are refused.
 
     Raises
     ------
@@ -88,6 +92,8 @@ class Access:
     host_names: tuple[str, ...] = ()
     tokens: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
+    open_paths: tuple[str, ...] = ()
+    same_origin: bool = False
     _names: frozenset[str] = field(init=False)
     _digests: tuple[bytes, ...] = field(init=False)
     _networks: tuple[Network, ...] = field(init=False)
@@ -144,9 +150,19 @@ class Access:
         name = re.sub(r":\d*$", "", named[0]) if not named[0].endswith("]") else named[0]
         return name.strip("[]").lower().rstrip(".") in self._names
 
+    def knows_origin(self, scope: Scope) -> bool:
+        """Return whether a request is of no page, or of a page of the host that it names."""
+        if not self.same_origin:
+            return True
+        sent = dict(scope.get("headers", ()))
+        origin = sent.get(b"origin")
+        return origin is None or origin == b"http://" + sent.get(b"host", b"")
+
     def admits(self, scope: Scope) -> bool:
         """Return whether a request has a token, or needs none."""
-        if not self._digests or scope.get("path") == HEALTH:
+        path = str(scope.get("path"))
+        below = any(path.startswith(one) for one in self.open_paths if one.endswith("/") and one != "/")
+        if not self._digests or path == HEALTH or path in self.open_paths or below:
             return True
         named = [value for name, value in scope.get("headers", ()) if name == b"authorization"]
         scheme, _, token = named[0].partition(b" ") if len(named) == 1 else (b"", b"", b"")

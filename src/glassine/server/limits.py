@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import math
 import time
@@ -149,14 +150,61 @@ class Demand:
         return min(MOST_LEFT, math.log2(1 + most / FEW) * LEFT_PER_DOUBLING)
 
 
+class _RefusedBody(Exception):
+    """A streamed body is too large or too slow."""
+
+    def __init__(self, status: int, title: str, detail: str) -> None:
+        super().__init__(detail)
+        self.answer = (status, title, detail)
+
+
+class _CountedBody:
+    """A body that is handed on in parts: no more than it may have, and each part in time."""
+
+    def __init__(self, receive: Receive, most: int, seconds: float, announced: int) -> None:
+        self._receive, self._most, self._seconds = receive, most, seconds
+        self._left = most if announced <= most else -1
+        self.refusal: _RefusedBody | None = None
+
+    async def __call__(self) -> MutableMapping[str, Any]:
+        """Return the next part, or raise."""
+        message: MutableMapping[str, Any] = {}
+        if self._left >= 0:
+            try:
+                async with asyncio.timeout(self._seconds):
+                    message = await self._receive()
+            except TimeoutError:
+                detail = f"Each part of a file arrives within {self._seconds:g} seconds."
+                self.refusal = _RefusedBody(408, "Request timeout", detail)
+                raise self.refusal from None
+            self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            self.refusal = _RefusedBody(413, "Content too large", f"A file has at most {self._most:,} bytes.")
+            raise self.refusal
+        return message
+
+
 class Gate:
     """What stands before the service: rates, names, tokens, sizes and times, and headers of every answer.
 
-    A body is read whole before the service sees the request.
+    A body is read whole before the service sees the request, but for those that are streamed.
+
+    Parameters
+    ----------
+    app : ASGI application
+        The service.
+    limits : Limits
+        How much one may ask.
+    access : Access
+        Who may ask.
+    streamed : mapping of str to int, optional
+        Beginnings of paths whose bodies, of PUT, are handed on as they arrive, and their largest sizes in bytes. Each
+        part must arrive in the time that a whole body has otherwise.
     """
 
-    def __init__(self, app: App, limits: Limits, access: Access) -> None:
+    def __init__(self, app: App, limits: Limits, access: Access, streamed: Mapping[str, int] | None = None) -> None:
         self._app = app
+        self._streamed = dict(streamed or {})
         self._limits = limits
         self._access = access
         # For each share of a network, the rates of the networks that have it.
@@ -183,14 +231,43 @@ class Gate:
         if not self._access.knows_host(scope):
             await _refuse(send, 421, "Misdirected request", "The service is not known by this name.")
             return
+        if not self._access.knows_origin(scope):
+            await _refuse(send, 403, "Forbidden", "A page of another origin may not ask here.")
+            return
         if not self._access.admits(scope):
             asked = (b"www-authenticate", b"Bearer")
             await _refuse(send, 401, "Unauthorized", "A request needs a token of the service.", asked)
             return
+        sent = started = False
+
+        async def with_headers(message: MutableMapping[str, Any]) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                named = {name for name, _ in message.get("headers", ())}
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    *(header for header in HEADERS if header[0] not in named),
+                ]
+            await send(message)
+
+        most = next((size for path, size in self._streamed.items() if str(scope["path"]).startswith(path)), None)
+        if most is not None and scope["method"] == "PUT":
+            part = self._counted(scope, receive, most)
+
+            async def unless_refused(message: MutableMapping[str, Any]) -> None:
+                # The application answers an error of its input with one of its own, which is not the client's.
+                if part.refusal is None:
+                    await with_headers(message)
+
+            with contextlib.suppress(_RefusedBody):
+                await self._app(scope, part, unless_refused)
+            if part.refusal is not None and not started:
+                await _refuse(send, *part.refusal.answer)
+            return
         body = await self._body(scope, receive, send)
         if body is None:
             return
-        sent = False
 
         async def replay() -> MutableMapping[str, Any]:
             nonlocal sent
@@ -199,16 +276,12 @@ class Gate:
             sent = True
             return {"type": "http.request", "body": body, "more_body": False}
 
-        async def with_headers(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                named = {name for name, _ in message.get("headers", ())}
-                message["headers"] = [
-                    *message.get("headers", ()),
-                    *(header for header in HEADERS if header[0] not in named),
-                ]
-            await send(message)
-
         await self._app(scope, replay, with_headers)
+
+    def _counted(self, scope: Scope, receive: Receive, most: int) -> _CountedBody:
+        length = dict(scope.get("headers", ())).get(b"content-length", b"0")
+        announced = int(length) if length.isdigit() and len(length) < 20 else most + 1
+        return _CountedBody(receive, most, self._limits.seconds, announced)
 
     async def _body(self, scope: Scope, receive: Receive, send: Send) -> bytes | None:
         """Return the body, or None after a refusal or a lost connection."""

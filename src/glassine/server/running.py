@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from glassine.errors import GlassineError, InvalidParameterError, installed, parameter
 
@@ -77,6 +77,12 @@ def run(app: object, listening: socket.socket, *, limits: Limits | None = None, 
     GlassineError
         If the package uvicorn is not installed.
     """
+    config = configured(app, limits=limits, access=access)
+    installed("uvicorn", "serving needs", "server").Server(config).run(sockets=[listening])
+
+
+def configured(app: object, *, limits: Limits | None = None, access: Access | None = None) -> Any:
+    """Return how uvicorn serves an application; arguments and errors as of :func:`run`."""
     uvicorn = installed("uvicorn", "serving needs", "server")
     from glassine.server.access import Access, Connections
     from glassine.server.limits import Limits
@@ -87,7 +93,7 @@ def run(app: object, listening: socket.socket, *, limits: Limits | None = None, 
 
         open_connections = Connections((limits or Limits()).connections, access or Access())
 
-    config = uvicorn.Config(
+    return uvicorn.Config(
         app,
         # It bounds the size of a request's head, too.
         http=Counted,
@@ -102,4 +108,3 @@ def run(app: object, listening: socket.socket, *, limits: Limits | None = None, 
         ws="none",
         lifespan="off",
     )
-    uvicorn.Server(config).run(sockets=[listening])

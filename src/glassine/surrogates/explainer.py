@@ -13,7 +13,7 @@ from glassine.attacks.membership.outputs import generator
 from glassine.data.labels import check_lengths, class_codes, column_of
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.domain.domain import refuse_prefixes
+from glassine.domain.refusals import refuse_codes, refuse_prefixes
 from glassine.errors import (
     BlackBoxError,
     InvalidDataError,
@@ -313,6 +313,7 @@ class SurrogateExplainer(MeasuredExplainer):
         declared, whose = self.domain, None
         if isinstance(declared, Domain):
             refuse_prefixes(declared, "explanations")
+            refuse_codes(declared, "explanations")
         if persons is not None:
             settings.check_persons(plan)
             X, declared, whose = of_persons(X, persons, declared, plan.k)

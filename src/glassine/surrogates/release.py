@@ -13,9 +13,11 @@ import numpy as np
 from glassine.codec import FLOAT, SCALAR, TEXT, WHOLE, Codec, Field, checked, decoded, listed, optional, record
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_scalar, is_whole
-from glassine.domain.domain import DOMAIN, refuse_prefixes
+from glassine.domain.domain import DOMAIN
 from glassine.domain.literals import attributes_of
+from glassine.domain.refusals import refuse_codes, refuse_prefixes
 from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, check_whole, parameter
+from glassine.exports import Displayed
 from glassine.files import read_json, write_json
 from glassine.formats.json import TREE
 from glassine.models import DecisionTree
@@ -71,6 +73,7 @@ def check_release(release: SurrogateRelease) -> None:
         raise InvalidModelError("a release's certificate must be a Certificate or None.")
     release.provenance.check()
     refuse_prefixes(release.domain, "a release of explanations")
+    refuse_codes(release.domain, "a release of explanations")
 
 
 def _check_classes(release: SurrogateRelease) -> None:
@@ -109,7 +112,7 @@ MAX_CLOSEST = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class SurrogateRelease:
+class SurrogateRelease(Displayed):
     """A published set of representatives and small trees.
 
     **Guarantee**: none on its own. ``certificate`` says what is claimed, if anything is.

@@ -10,7 +10,7 @@ import numpy as np
 
 from glassine.attacks.membership.outputs import generator
 from glassine.domain import Domain
-from glassine.domain.domain import refuse_prefixes
+from glassine.domain.refusals import refuse_codes, refuse_prefixes
 from glassine.errors import InvalidParameterError, check_choice, check_whole, parameter
 from glassine.learners.budget import check_number
 from glassine.learners.reading import check_domain
@@ -181,6 +181,7 @@ def check_third_party(explainer: Any, stated: Collection[str], takes: object) ->
             f"a third party needs a public Domain, got {type(explainer.domain).__name__}.", remedy="Declare it."
         )
     refuse_prefixes(explainer.domain, "explanations")
+    refuse_codes(explainer.domain, "explanations")
     check_choice(takes, "takes", ("array", "pandas", "polars"))
     if explainer.labels == "true" or (explainer.labels is None and explainer.form == "paper"):
         raise InvalidParameterError(

@@ -16,6 +16,7 @@ from glassine.codec import Field, listed, record
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
+from glassine.exports import Displayed
 from glassine.formats.json import TREE
 from glassine.models.quality import Quality
 from glassine.models.tree import DecisionTree
@@ -209,7 +210,7 @@ class Contrast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Displayed):
     """The answer to one query: a representative, its tree, and the way through it.
 
     Attributes
@@ -288,7 +289,8 @@ class Explanation:
         else:
             others = f"{several} decides so" if self.n_closest > 1 else f"{several} does not"
             text = f"decision {self.decision}, but {others}. The closest decides {self.tree_decision}: {way}"
-        for contrast in self.contrasts[:1]:
+        # What the black box refutes holds of the small tree alone: it is no advice.
+        for contrast in [one for one in self.contrasts if one.confirmed is not False][:1]:
             other = str(contrast.decision) if self.tolerance is None else f"Mean {formatted(contrast.decision)}"
             text += f". {other} if " + " and ".join(change.condition for change in contrast.changes)
         return text + REACHED.get(self.goal, "")

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from glassine.errors import InvalidMechanismError, parameter
+from glassine.exports import Displayed
 from glassine.records.arrays import Array
 
 MASS_TOLERANCE = 1e-9
@@ -20,7 +21,7 @@ Record = TypeVar("Record", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExhaustiveResult(Generic[Record]):
+class ExhaustiveResult(Displayed, Generic[Record]):
     """The worst that one record can do to the output distribution, among all datasets that were looked at.
 
     Guarantee

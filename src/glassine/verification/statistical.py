@@ -10,6 +10,7 @@ import numpy as np
 
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError, check_whole, parameter
+from glassine.exports import Displayed
 from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon
 from glassine.privacy.release import fresh_count
 from glassine.records.arrays import Array
@@ -137,7 +138,7 @@ GAUSSIAN = "the mechanism's trade-off curve is that of a Gaussian"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LowerBound:
+class LowerBound(Displayed):
     """What the runs on two neighboring datasets show of a privacy parameter. A bound from below is never a guarantee.
 
     Guarantee

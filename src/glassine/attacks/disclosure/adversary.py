@@ -287,7 +287,8 @@ def _of_multiway(tree: MultiwayTreeClassifier) -> Hints:
         attribute = domain[name]
         if isinstance(attribute, Integer | Real):
             # Values are clipped to the domain as they are read.
-            columns.append(Number(name, (("at least", float(attribute.lo)), ("at most", float(attribute.hi)))))
+            low, high = map(float, attribute.ends)
+            columns.append(Number(name, (("at least", low), ("at most", high))))
             continue
         values = attribute.values if isinstance(attribute, Category) else (0, 1)
         # A value that is not declared is read as a missing one.

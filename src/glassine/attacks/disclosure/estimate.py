@@ -18,6 +18,7 @@ from glassine.data.labels import subgroups
 from glassine.data.table import RecordTable, as_table
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, check_whole
+from glassine.exports import DisplayedToCheckers
 from glassine.records.arrays import Array
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class SubgroupDisclosure:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Disclosure:
+class Disclosure(DisplayedToCheckers):
     """The estimate of an attacker who knows the tree and everyone's quasi-identifiers.
 
     Attributes

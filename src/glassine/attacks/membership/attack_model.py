@@ -21,7 +21,7 @@ from glassine.attacks.membership.scoring import judge_calls, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.data.labels import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
-from glassine.models import AdditiveModel, RegressionModel
+from glassine.models import AdditiveModel, RegressionModel, TreeEnsemble
 from glassine.records.arrays import Array, Indices
 
 
@@ -34,7 +34,7 @@ def predicts_number(model: object) -> bool:
     >>> predicts_number(DecisionTreeRegressor()), predicts_number(DecisionTreeClassifier())
     (True, False)
     """
-    if isinstance(model, AdditiveModel | RegressionModel):
+    if isinstance(model, AdditiveModel | RegressionModel | TreeEnsemble):
         return model.classes is None
     if (kind := _kind(model)) is not None:
         return kind == "regressor"
@@ -73,8 +73,9 @@ def _answers(model: Any, records: LabelledRecords) -> Array:
     plain = (
         model
         if isinstance(model, AdditiveModel | RegressionModel)
+        or (isinstance(model, TreeEnsemble) and model.estimator is None)
         else None
-        if _kind(model) == "regressor"
+        if isinstance(model, TreeEnsemble) or _kind(model) == "regressor"
         else published(model)
     )
     given = as_fitted(model, records.native) if plain is None else records.columns(tuple(plain.attributes))
@@ -241,17 +242,15 @@ def black_box_attack(
         return NotApplicable("an attack model needs at least four members and four non-members.")
 
     def work() -> MembershipResult:
-        from sklearn.ensemble import RandomForestClassifier
-
         sides = answered(model, inside, outside)
         parts = [_split(side, train_share, setting.rng) for side in (inside, outside)]
         trained, tested = ([side.take(part[i]) for side, part in zip(sides, parts, strict=True)] for i in (0, 1))
-        forest = RandomForestClassifier(
-            n_estimators, class_weight="balanced", random_state=int(setting.rng.integers(2**31))
-        )
-        member = np.repeat([1, 0], [len(side.truth) for side in trained])
-        forest.fit(np.vstack([_features(side) for side in trained]), member)
-        scores = [side.mean(forest.predict_proba(_features(side))[:, 1]) for side in tested]
+        n = [len(side.truth) for side in (*trained, *tested)]
+        rows, places = distinct_rows(np.vstack([_features(side) for side in (*trained, *tested)]))
+        of_members, of_others, *judged = np.split(places, np.cumsum(n)[:-1])
+        counts = np.array([np.bincount(part, minlength=len(rows)) for part in (of_members, of_others)])
+        chance = forest_chances(rows, counts, n_estimators, setting.rng)
+        scores = [side.mean(chance[part]) for side, part in zip(tested, judged, strict=True)]
         return judge_calls(
             "black-box attack",
             scores[0] > 0.5,
@@ -270,6 +269,45 @@ def _split(side: LabelledRecords, share: float, rng: np.random.Generator) -> tup
     order = rng.permutation(side.number)
     cut = min(max(round(share * side.number), 1), side.number - 1)
     return side.of(order[:cut]), side.of(order[cut:])
+
+
+def distinct_rows(table: Array) -> tuple[Array, Indices]:
+    """Return the distinct rows of a table and the place of each row among them: a tree gives few answers.
+
+    Examples
+    --------
+    >>> rows, places = distinct_rows(np.array([[0.0, 1.0], [2.0, 1.0], [0.0, 1.0]]))
+    >>> rows[places].tolist()
+    [[0.0, 1.0], [2.0, 1.0], [0.0, 1.0]]
+    """
+    # Equal rows have equal sums of weighted columns, which sort faster than rows; unequal rows hardly ever.
+    marks, rng = np.zeros(len(table)), np.random.default_rng(0)
+    for column in table.T:
+        marks += rng.uniform(1.0, 2.0) * column
+    _, first, places = np.unique(marks, return_index=True, return_inverse=True)
+    if (table[first][places] == table).all():
+        return table[first], places
+    rows, places = np.unique(table, axis=0, return_inverse=True)
+    return rows, places.reshape(-1)
+
+
+def forest_chances(rows: Array, counts: Indices, n_estimators: int, rng: np.random.Generator) -> Array:
+    """Return the chance of each distinct answer that it is a member's, by a random forest, shape (k,).
+
+    ``counts``, shape (2, k), says how many members and others gave each of the answers, ``rows``, shape (k, columns).
+    This is scikit-learn's forest with balanced classes: of equal records, a bootstrap sample holds a
+    multinomial number, so that its trees need the distinct answers alone.
+    """
+    from sklearn.tree import DecisionTreeClassifier
+
+    kind, place = np.nonzero(counts)
+    share = counts[kind, place] / (2 * counts.sum(axis=1)[kind])
+    table, member, chances = rows[place], 1 - kind, np.zeros(len(rows))
+    for _ in range(n_estimators):
+        tree = DecisionTreeClassifier(max_features="sqrt", random_state=int(rng.integers(2**31)))
+        tree.fit(table, member, sample_weight=rng.multinomial(int(counts.sum()), share))
+        chances += tree.predict_proba(rows)[:, 1]
+    return chances / n_estimators
 
 
 def _features(side: Answers) -> Array:

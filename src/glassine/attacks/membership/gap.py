@@ -95,9 +95,11 @@ def gap_attack(
 
 
 def answered(model: object, inside: LabelledRecords, outside: LabelledRecords) -> tuple[Answers, Answers]:
-    """Return what a model answers on members and on non-members, whose classes it must know."""
-    sides = known_sides(model, inside, outside)
-    return answers(model, sides[0]), answers(model, sides[1])
+    """Return what a model answers on members and on non-members, whose classes it must know; it is asked once."""
+    for given, known in zip((inside, outside), known_sides(model, inside, outside), strict=True):
+        if given.told.get(id(model), (None,))[0] is not model:
+            given.told[id(model)] = model, answers(model, known)
+    return inside.told[id(model)][1], outside.told[id(model)][1]
 
 
 def known_sides(
@@ -191,7 +193,7 @@ def holdout_shift(
     inside, outside = read_sides(members, nonmembers)
     if min(inside.number, outside.number) < 8:
         return NotApplicable("a test of shift needs at least eight members and eight non-members.")
-    inside, outside = (_sample(side, rng) for side in (inside, outside))
+    inside, outside = (some_of(side, rng) for side in (inside, outside))
     both = inside.join(outside)
     features, whose = _features(both), both.whose
     # All records of a person fall into one half, and a person is judged by the mean score of their records.
@@ -225,7 +227,8 @@ def holdout_shift(
     )
 
 
-def _sample(side: LabelledRecords, rng: np.random.Generator) -> LabelledRecords:
+def some_of(side: LabelledRecords, rng: np.random.Generator) -> LabelledRecords:
+    """Return a side's records, or those of as many people drawn at random as are used at most."""
     n = side.number
     return side if n <= MAX_RECORDS else side.take(side.of(np.sort(rng.choice(n, MAX_RECORDS, replace=False))))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import narwhals as nw
 import numpy as np
 
-from glassine.attacks.membership.gap import gap_figure, known_sides, read_sides, setting_of
+from glassine.attacks.membership.gap import answered, gap_figure, known_sides, read_sides, setting_of, some_of
 from glassine.attacks.membership.outputs import Answers, LabelledRecords, answers, attempt, published
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_scores
@@ -77,7 +77,8 @@ def label_only_attack(
     A model that has fitted a record itself gives its class in a small neighborhood; one that has learned the population
     gives it in a large one. The attacker changes each record at random, asks for classes alone, and scores the record
     by the share of its copies with the right class. A record that is itself classified wrongly scores 0. The threshold
-    on the score is cross-fitted.
+    on the score is cross-fitted. Of more than 20,000 records or people of a side, that many are drawn, and a note says
+    so.
 
     An attribute changes to the value of another record of those under attack, so that every value is one that occurs.
     This is the attack by random noise of the paper, whose bits flip with a probability. Its search
@@ -129,14 +130,15 @@ def label_only_attack(
     groups = _groups(inside, how)
 
     def work() -> MembershipResult:
-        known = known_sides(model, inside, outside)
-        sides, pool = [answers(model, side) for side in known], known[0].join(known[1])
+        some = [some_of(side, setting.rng) for side in (inside, outside)]
+        sides, known = answered(model, some[0], some[1]), known_sides(model, some[0], some[1])
+        pool = known[0].join(known[1])
         # A fitted model may have the columns in another order, or fewer of them.
         own = groups if pool.names is None else groups[[(inside.names or ()).index(name) for name in pool.names]]
-        correct = _judge(model, pool, np.concatenate([side.truth for side in sides]))
-        held = np.zeros(len(pool.target))
+        correct, own = _judge(model, pool, np.concatenate([side.truth for side in sides]), own)
+        held, streams = np.zeros(len(pool.target)), setting.rng.spawn(int(groups.max()) + 1)
         for _ in range(how.n_copies):
-            held += correct(_origins(len(held), own, how.share, setting.rng))
+            held += correct(_origins(len(held), own, how.share, streams))
         m = len(sides[0].truth)
         scores = [_scores(side, part, how.n_copies) for side, part in zip(sides, (held[:m], held[m:]), strict=True)]
         return judge_scores(
@@ -145,9 +147,18 @@ def label_only_attack(
             sides[1].mean(scores[1]),
             setting,
             gap=gap_figure(sides[0], sides[1], setting.confidence),
+            notes=drawn_from(some, (inside, outside)),
         )
 
     return attempt(work)
+
+
+def drawn_from(some: Sequence[LabelledRecords], sides: Sequence[LabelledRecords]) -> tuple[str, ...]:
+    """Return the note that not all records or people of a side were attacked; none if all were."""
+    if all(part.number == side.number for part, side in zip(some, sides, strict=True)):
+        return ()
+    numbers = [f"{part.number:,} of {side.number:,}" for part, side in zip(some, sides, strict=True)]
+    return (f"The attack was made on {numbers[0]} members and {numbers[1]} non-members, drawn at random.",)
 
 
 def _scores(side: Answers, held: Array, n_copies: int) -> Array:
@@ -171,28 +182,36 @@ def _groups(records: LabelledRecords, how: Perturbation) -> Indices:
     return np.unique(groups, return_inverse=True)[1]
 
 
-def _origins(n: int, groups: Indices, share: float, rng: np.random.Generator) -> Indices:
+def _origins(n: int, groups: Indices, share: float, streams: Sequence[np.random.Generator]) -> Indices:
     """Return the record that each column of one changed copy of each record comes from, shape (n, d)."""
-    # Each group of columns is a record's own, or that of a record drawn at random.
-    shape = n, int(groups.max()) + 1
-    return np.where(rng.random(shape) < share, rng.integers(n, size=shape), np.arange(n)[:, None])[:, groups]
+    # Each group of columns is a record's own, or that of a record drawn at random. It has a stream of its own, so that
+    # columns change alike whether others do or not.
+    kinds, places = np.unique(groups, return_inverse=True)
+    own = np.arange(n)
+    drawn = [np.where(streams[kind].random(n) < share, streams[kind].integers(n, size=n), own) for kind in kinds]
+    return np.stack(drawn, axis=1)[:, places]
 
 
-def _judge(model: object, pool: LabelledRecords, truth: Indices) -> Callable[[Indices], Bools]:
-    """Return what says of changed copies of the records, by their origins, which have the class of their record."""
-    # Of a published model the columns that it tests are enough, and its probabilities are not asked for.
+def _judge(
+    model: object, pool: LabelledRecords, truth: Indices, groups: Indices
+) -> tuple[Callable[[Indices], Bools], Indices]:
+    """Return what says of changed copies, by their origins, which have the class of their record; and what changes.
+
+    The second, shape (d,), has the group of each column that is changed: of a published model the columns that it
+    tests, and its probabilities are not asked for.
+    """
     plain = published(model)
     if plain is None:
-        return lambda origins: answers(model, _changed(pool, origins)).correct
+        return (lambda origins: answers(model, _changed(pool, origins)).correct), groups
     labels, given = cell_labels(plain), pool.columns(plain.attributes)
     tested = attributes_of(plain.literals) or tuple(given)[:1]
-    places = {name: list(given).index(name) for name in tested}
+    places = [list(given).index(name) for name in tested]
 
     def correct(origins: Indices) -> Bools:
-        changed = {name: given[name][origins[:, place]] for name, place in places.items()}
+        changed = {name: given[name][origins[:, i]] for i, name in enumerate(tested)}
         return np.asarray(labels[plain.apply(changed)] == truth)
 
-    return correct
+    return correct, groups[places]
 
 
 def _changed(pool: LabelledRecords, origins: Indices) -> LabelledRecords:

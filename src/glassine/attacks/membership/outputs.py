@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import Any, TypeVar
 
@@ -44,6 +44,8 @@ class LabelledRecords:
     native: Any  # The records, as a model takes them, or a table that has converted its columns; shape (n, d)
     target: AnyArray  # Their classes; shape (n,)
     persons: Persons | None = None  # Whose they are, where that is stated: then a statistic is one of people
+    # What a model that was asked answered, so that several attacks ask it once; by the model's identity.
+    told: dict[int, tuple[object, Answers]] = field(default_factory=dict, init=False, compare=False)
 
     @classmethod
     def read(cls, sample: Sample | LabelledRecords, what: str) -> LabelledRecords:
@@ -143,7 +145,8 @@ class LabelledRecords:
         if frame.implementation != theirs.implementation:
             native = frame.to_pandas() if theirs.implementation.is_pandas() else frame.to_polars()
             return LabelledRecords(native, self.target, self.persons)
-        return LabelledRecords(frame.to_native(), self.target, self.persons)
+        same = self.names == other.names and frame.schema == nw.from_native(self.native, eager_only=True).schema
+        return self if same else LabelledRecords(frame.to_native(), self.target, self.persons)
 
     def join(self, other: LabelledRecords) -> LabelledRecords:
         """Return these records followed by others of the same columns."""

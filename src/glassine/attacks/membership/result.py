@@ -11,6 +11,7 @@ import numpy as np
 
 from glassine.attacks.membership.intervals import Estimate, clopper_pearson
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
+from glassine.exports import DisplayedToCheckers
 from glassine.records.arrays import Array, Bools, Indices
 
 # ROC curves of membership scores, with ties as they are.
@@ -188,7 +189,7 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shift:
+class Shift(DisplayedToCheckers):
     """Whether members and holdout differ already without the model: a classifier trained to distinguish them.
 
     Attributes
@@ -242,7 +243,7 @@ class LossComparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MembershipResult:
+class MembershipResult(DisplayedToCheckers):
     """What a membership attack found.
 
     Members and non-members have equal weight, however many there are of each.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ CROSSFIT = (
 )
 
 Scores = Array
-Codes = Indices
+Counts = Indices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,35 +55,62 @@ def best_threshold(members: Scores, nonmembers: Scores) -> BestThreshold:
 
 def crossfit(members: Scores, nonmembers: Scores, rng: np.random.Generator) -> tuple[float, float]:
     """Return the numbers of members and of non-members called members by cross-fitted thresholds."""
-    inside, outside = _coded(members, nonmembers)
-    return _crossfit(inside, outside, int(max(inside.max(), outside.max())) + 1, rng)
+    return _crossfit(*_counted(members, nonmembers), rng)
 
 
-def _coded(members: Scores, nonmembers: Scores) -> tuple[Codes, Codes]:
-    """Return the ranks of scores: thresholds need their order alone."""
-    codes = np.unique(np.concatenate([members, nonmembers]), return_inverse=True)[1]
-    return codes[: len(members)], codes[len(members) :]
+def _counted(members: Scores, nonmembers: Scores) -> tuple[Counts, Counts]:
+    """Return how many members and non-members have each score, in increasing order: thresholds need no more."""
+    values, codes = np.unique(np.concatenate([members, nonmembers]), return_inverse=True)
+    inside, outside = codes[: len(members)], codes[len(members) :]
+    return np.bincount(inside, minlength=len(values)), np.bincount(outside, minlength=len(values))
 
 
-def _crossfit(members: Codes, nonmembers: Codes, n_codes: int, rng: np.random.Generator) -> tuple[float, float]:
-    tables = []
-    for side in (members, nonmembers):
-        places = np.resize(np.arange(N_FOLDS) * n_codes, len(side))
-        rng.shuffle(places)
-        places += side
-        tables.append(np.bincount(places, minlength=N_FOLDS * n_codes).reshape(N_FOLDS, n_codes))
-    totals = [table.sum(axis=0) for table in tables]
+FEW = 16
+"""Records for each score from which hands are drawn score by score, and not record by record."""
+
+
+def dealt(counts: Counts, sizes: Sequence[int], rng: np.random.Generator) -> Counts:
+    """Deal all records into hands of given sizes at random, and return how many of each hand have each score.
+
+    Shapes: ``counts`` (k,), whose sum is that of ``sizes`` (h,); the answer (h, k). Records with one score are equal,
+    so that few scores need a hypergeometric number each, however many records there are.
+
+    Examples
+    --------
+    >>> dealt(np.array([3, 0, 1]), [1, 3], np.random.default_rng(0)).sum(axis=0).tolist()
+    [3, 0, 1]
+    """
+    hands = np.zeros((len(sizes), len(counts)), dtype=np.intp)
+    if counts.sum() < FEW * len(counts):
+        order = rng.permutation(np.repeat(np.arange(len(counts)), counts))
+        for hand, part in zip(hands, np.split(order, np.cumsum(sizes)[:-1]), strict=True):
+            hand += np.bincount(part, minlength=len(counts))
+        return hands
+    left = counts.copy()
+    for hand, size in zip(hands[:-1], sizes, strict=False):
+        hand += rng.multivariate_hypergeometric(left, size, method="marginals")
+        left -= hand
+    hands[-1] = left
+    return hands
+
+
+def _crossfit(members: Counts, nonmembers: Counts, rng: np.random.Generator) -> tuple[float, float]:
+    sides = members, nonmembers
+    totals = [int(side.sum()) for side in sides]
+    folds = [
+        dealt(side, [(n + i) // N_FOLDS for i in range(N_FOLDS)], rng) for side, n in zip(sides, totals, strict=True)
+    ]
     calls = [0.0, 0.0]
     for fold in range(N_FOLDS):
         # Numbers of records of the other folds at or above each score.
-        rest = [np.cumsum((whole - table[fold])[::-1])[::-1] for whole, table in zip(totals, tables, strict=True)]
+        rest = [np.cumsum((side - hands[fold])[::-1])[::-1] for side, hands in zip(sides, folds, strict=True)]
         if not (rest[0][0] and rest[1][0]):
             continue
         advantage = rest[0] / rest[0][0] - rest[1] / rest[1][0]
-        top = n_codes - 1 - int(advantage[::-1].argmax())
+        top = len(advantage) - 1 - int(advantage[::-1].argmax())
         if advantage[top] > 0:
-            for i, table in enumerate(tables):
-                calls[i] += int(table[fold, top:].sum())
+            for i, hands in enumerate(folds):
+                calls[i] += int(hands[fold, top:].sum())
     return calls[0], calls[1]
 
 
@@ -188,9 +215,9 @@ def _permuted_control(advantage: float, members: Scores, nonmembers: Scores, rng
 
 
 def _permuted(members: Scores, nonmembers: Scores, rng: np.random.Generator) -> Iterator[float]:
-    codes, m = np.concatenate(_coded(members, nonmembers)), len(members)
-    n_codes = int(codes.max()) + 1
+    inside, outside = _counted(members, nonmembers)
+    sizes = len(members), len(nonmembers)
     for _ in range(N_PERMUTATIONS):
-        mixed = rng.permutation(codes)
-        calls = _crossfit(mixed[:m], mixed[m:], n_codes, rng)
-        yield calls[0] / m - calls[1] / (len(mixed) - m)
+        mixed = dealt(inside + outside, sizes, rng)
+        calls = _crossfit(mixed[0], mixed[1], rng)
+        yield calls[0] / sizes[0] - calls[1] / sizes[1]

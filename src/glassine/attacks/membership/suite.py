@@ -25,6 +25,7 @@ from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.overfitting import Vulnerability, vulnerability
 from glassine.data.labels import Sample
 from glassine.errors import InvalidParameterError, parameter
+from glassine.exports import DisplayedToCheckers
 from glassine.records.arrays import Bools, Indices, Ints
 
 N_DEALS = 199
@@ -33,7 +34,7 @@ SMALLEST_SHARE = 0.005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Overlap:
+class Overlap(DisplayedToCheckers):
     """How many records of a holdout equal a member.
 
     Attributes
@@ -144,7 +145,7 @@ def _shared(codes: Indices, member: Bools, whose: Ints) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MembershipAttacks:
+class MembershipAttacks(DisplayedToCheckers):
     """What each membership attack on a model found.
 
     Attributes

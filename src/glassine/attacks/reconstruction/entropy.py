@@ -26,6 +26,7 @@ from glassine.counting import MAX_STEPS, Region
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
 from glassine.errors import InvalidParameterError, UndefinedMeasureError, parameter
+from glassine.exports import DisplayedToCheckers
 from glassine.models.transform import with_sizes
 from glassine.records.arrays import AnyArray, Array
 
@@ -40,7 +41,7 @@ def _nothing_to_learn() -> UndefinedMeasureError:
     )
 
 
-class ProbabilisticDataset(ExposedRecords):
+class ProbabilisticDataset(DisplayedToCheckers, ExposedRecords):
     """The set of datasets that a published model leaves possible.
 
     Made by :func:`reconstruct`. Measures come in two readings: with independent attributes, as published

@@ -14,6 +14,7 @@ from glassine.attacks.reconstruction.joint_published import LeftOut
 from glassine.attacks.reconstruction.leakage import Interval
 from glassine.domain.attributes import Scalar
 from glassine.errors import UndefinedMeasureError
+from glassine.exports import DisplayedToCheckers
 from glassine.records.arrays import Array, Bools, Ints
 
 # What the guarantees of several models of the same records come to together.
@@ -240,7 +241,7 @@ class PartExposure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class JointReconstruction:
+class JointReconstruction(DisplayedToCheckers):
     """What an attacker with several models of the same records knows about them.
 
     The reader does not know which record of one model's leaf is which of another's.

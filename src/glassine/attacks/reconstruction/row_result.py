@@ -13,6 +13,7 @@ from glassine.attacks.reconstruction.possible import Worlds
 from glassine.counting import MAX_STEPS, Region
 from glassine.domain import Domain
 from glassine.errors import UndefinedMeasureError
+from glassine.exports import DisplayedToCheckers
 from glassine.models import DecisionTree, Node, RuleList
 from glassine.models.tree import Forest
 from glassine.records.arrays import AnyArray, Bools, Indices
@@ -30,7 +31,7 @@ MEANINGS: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class RowReconstruction:
+class RowReconstruction(DisplayedToCheckers):
     """Rows rebuilt from a published model, which meet every count that it publishes.
 
     A model knows a record only by its region: the part of the domain that the record's leaves have in common. Within

@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
 from glassine.attacks.outcome import (
@@ -30,6 +31,7 @@ from glassine.auditing.findings.values import DomainSummary, ModelSummary, Relea
 from glassine.auditing.policy import Policy
 from glassine.auditing.remedy import Remedy
 from glassine.errors import InvalidParameterError, parameter
+from glassine.exports import Displayed
 from glassine.files import read_text, write_json
 from glassine.formats.canonical import FileForm
 
@@ -212,7 +214,7 @@ class Outcomes(Mapping[str, Outcome[Any]]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Findings:
+class Findings(Displayed):
     """The result of an audit: of a model, of a release of explanations, or of several models of the same records.
 
     Attributes
@@ -364,6 +366,10 @@ class Findings:
             "holder": None if self.holder is None else self.holder.to_dict(),
         }
 
+    def show(self, audience: Audience = "public") -> Any:
+        """Return what a notebook shows of them: as the public may see it by default, as a checker sees it if asked."""
+        return import_module("glassine.plots").show(self, audience)
+
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the findings to a JSON file, whole or not at all."""
         write_json(self.to_dict(), path)
@@ -372,20 +378,6 @@ class Findings:
         failed = [check.rule for check in self.checks if check.status == "fail"]
         detail = f"; failed: {', '.join(failed)}" if failed else ""
         return f"<Findings on {self.subject}: {self.verdict}{detail}>"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        rows = "".join(
-            f"<tr><td>{escape(c.rule)}</td><td>{escape(str(c.measured))}</td><td>{c.limit:g}</td><td>{c.status}</td></tr>"
-            for c in self.checks
-        )
-        head = "<tr><th>check</th><th>measured</th><th>limit</th><th>status</th></tr>"
-        steps = "".join(f"<li>{escape(remedy.text)}</li>" for remedy in self.advice)
-        return (
-            f"<p><b>Glassine: {self.verdict}</b> &mdash; {escape(self.decision)}</p><table>{head}{rows}</table>"
-            f"<ol>{steps}</ol>"
-        )
 
 
 def plain_value(value: object) -> Any:

@@ -35,7 +35,7 @@ def additive_text(model: AdditiveModel) -> str:
     """Return an additive model as text: intercept, the scores of each term bin by bin, and the log of its edits."""
     # Items and risks of a scorecard stand before the scores that make it up. Without weights, items do not depend on
     # which bins are published as empty, so that a reader of the text arrives at the same ones.
-    terms = tuple(replace(term, errors=None, weights=None) for term in model.terms)
+    terms = tuple(replace(_without_codes(term), errors=None, weights=None) for term in model.terms)
     model = replace(model, terms=terms, guarantee=without_counts(model.guarantee))
     lines = [str(model), f"link: {model.link}"]
     if model.target:
@@ -55,6 +55,12 @@ def additive_text(model: AdditiveModel) -> str:
         for edit in model.edits:
             lines += [f"  {_one_line(str(edit))}", f"     {json.dumps(EDIT.encode(edit))}"]
     return commented(model) + "\n".join(lines) + "\n"
+
+
+def _without_codes(term: Term) -> Term:
+    """Return a term without special codes, whose labels would hide the cuts around them."""
+    bins = (replace(one, codes={}) if isinstance(one, NumericBins) else one for one in term.bins)
+    return replace(term, bins=tuple(bins))
 
 
 def _said(value: Scalar) -> str:
@@ -78,6 +84,8 @@ def _card_lines(model: AdditiveModel) -> list[str]:
     width = max(map(len, texts), default=0)
     lines = ["", "points"]
     lines += [f"  {text:<{width}}  {item.points:+d}" for text, item in zip(texts, items, strict=True)]
+    if model.link == "identity" and model.scorecard is not None:
+        return [*lines, "", f"a point adds {number(model.scorecard.unit)} to {number(model.intercept[0])}"]
     lines += ["", f"risk of {_said((model.classes or ('', ''))[1])} by total"]
     for row in risks:
         ends = "" if row.low is None or row.high is None else f"  ({row.low:.4f} to {row.high:.4f})"
@@ -214,7 +222,7 @@ FORMAT = of_text(
     again="glassine.write_model(model, 'model.txt', to='text')",
     reads="text of an additive model as Glassine writes it",
     reveals="terms, bins, scores and edits",
-    leaves_out="errors, weights and ranges",
+    leaves_out="errors, weights, ranges and the labels of special codes",
     sniff=lambda text: re.match(r"(additive model|scorecard) of [0-9]", first_line(text)) is not None,
     rank=BY_START,
     read=additive_from_text,

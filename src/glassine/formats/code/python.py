@@ -8,8 +8,8 @@ import math
 import numbers
 
 from glassine.domain import Between, Literal, OneOf
-from glassine.domain.attributes import Prefix, prefixes
 from glassine.domain.literals import attributes_of
+from glassine.domain.prefixes import Prefix, prefixes
 from glassine.errors import UnsupportedModelError
 from glassine.formats.conditions import check_model, outcomes
 from glassine.formats.format import Format

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain import Between, Literal, OneOf
-from glassine.domain.attributes import Prefix, Scalar, prefixes
+from glassine.domain.attributes import Scalar
+from glassine.domain.prefixes import Prefix, prefixes
 from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.formats.conditions import check_model, compared_values, merged, outcomes, readable
 from glassine.formats.format import Format

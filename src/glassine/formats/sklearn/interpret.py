@@ -23,7 +23,7 @@ from glassine.formats.format import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.guarantee import Guarantee
-from glassine.models.terms import Term
+from glassine.models.terms import Term, in_domain_order
 
 Array = npt.NDArray[np.float64]
 
@@ -96,7 +96,7 @@ def additive_from_interpret(obj: object, domain: Domain | None = None) -> Additi
     features = _features(data, domain)
     return AdditiveModel(
         attributes=tuple(feature.name for feature in features),
-        terms=_terms(data, features),
+        terms=_terms(data, features) if domain is None else in_domain_order(_terms(data, features), domain),
         intercept=tuple(_tensor(data.get("intercept"), "the intercept", 1).tolist()),
         link=link,
         classes=classes,

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from glassine.domain import Binary, Domain, Integer, Real
-from glassine.domain.attributes import Attribute, Scalar
-from glassine.domain.domain import refuse_prefixes
+from glassine.domain.attributes import Attribute, Scalar, code_cuts
+from glassine.domain.refusals import refuse_prefixes
+from glassine.domain.special_codes import SpecialCodes
 from glassine.errors import InvalidParameterError, parameter
 from glassine.models import CategoryBins, NumericBins
 from glassine.records.arrays import Array, Bools, Ints
@@ -55,7 +56,8 @@ def public_grids(domain: Domain, bins: Mapping[str, Any] | None, *, equal: int |
 def _grid(name: str, attribute: Attribute, bins: object, equal: int | None) -> Grid:
     if isinstance(attribute, Integer | Real):
         bounds = (float(attribute.lo), float(attribute.hi))
-        cuts = _finest(attribute, equal or FINEST) if bins is None else _given_cuts(name, attribute, bins)
+        plain = _finest(attribute, equal or FINEST) if bins is None else _given_cuts(name, attribute, bins)
+        cuts = np.union1d(plain, code_cuts(attribute))
         sizes = _sizes(len(cuts) + 1) if bins is None and equal is None else (1,)
         return Grid(
             attribute=name,
@@ -65,6 +67,8 @@ def _grid(name: str, attribute: Attribute, bins: object, equal: int | None) -> G
             missing=attribute.missing,
             fixed=bins is not None,
             bounds=bounds,
+            codes=SpecialCodes(attribute.codes),
+            continued=_continued(cuts, plain, np.searchsorted(cuts, [*attribute.codes]).tolist()),
         )
     values: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else attribute.values
     # Missing values are a category like the others; what is not declared is in the last cell.
@@ -73,12 +77,38 @@ def _grid(name: str, attribute: Attribute, bins: object, equal: int | None) -> G
     return Grid(attribute=name, cuts=None, groups=groups, sizes=(1,), missing=True, fixed=bins is not None, bounds=None)
 
 
+def _continued(cuts: Array, plain: Array, coded: list[int]) -> tuple[int, ...]:
+    """Return the cells behind special codes that no cut, other than around these, parts from the cell before them."""
+    out = []
+    for cell in (code + 1 for code in coded if code < len(cuts) and code + 1 not in coded):
+        before = next((at for at in range(cell - 1, -1, -1) if at not in coded), None)
+        if before is not None and not ((plain >= cuts[before]) & (plain <= cuts[cell - 1])).any():
+            out.append(cell)
+    return tuple(out)
+
+
+def joined_cells(grid: Grid) -> Ints:
+    """Return for each cell, the last one included, the first of those that are one with it around special codes."""
+    out, coded = np.arange(grid.n_cells + 1), coded_cells(grid)
+    for cell in sorted(grid.continued):
+        out[cell] = out[next(at for at in range(cell - 1, -1, -1) if at not in coded)]
+    return out
+
+
+def coded_cells(grid: Grid) -> list[int]:
+    """Return the cells of the special codes of a number."""
+    if grid.cuts is None or not grid.codes:
+        return []
+    places: list[int] = np.searchsorted(grid.cuts, [*grid.codes]).tolist()
+    return places
+
+
 def _finest(attribute: Integer | Real, most: int) -> Array:
     """Return the points between the finest cells: one per value where there are few, else of equal width."""
     lo, hi = float(attribute.lo), float(attribute.hi)
     size = attribute.hi - attribute.lo + 1 if isinstance(attribute, Integer) else attribute.size
     if isinstance(attribute, Real) and size is not None:
-        size -= attribute.missing
+        size -= attribute.missing + sum(not lo <= code <= hi for code in attribute.codes)
     if size is not None and size <= most:
         step = 1.0 if isinstance(attribute, Integer) else float(attribute.resolution or 1.0)
         return np.asarray(lo + step * (np.arange(1, int(size)) - 0.5))
@@ -105,11 +135,12 @@ def _given_cuts(name: str, attribute: Integer | Real, bins: object) -> Array:
         cuts = np.asarray(bins, dtype=np.float64)
     except (TypeError, ValueError):
         cuts = np.array([np.nan])
-    inside = cuts.ndim == 1 and bool(((cuts >= attribute.lo) & (cuts < attribute.hi)).all())
+    low, high = attribute.ends
+    inside = cuts.ndim == 1 and bool(((cuts >= low) & (cuts < high)).all())
     if not inside or not all(a < b for a, b in pairwise(cuts.tolist())) or not len(cuts) <= FINEST:
         raise InvalidParameterError(
-            f"{parameter('bins')} of {name!r} must be strictly increasing cut points in [{attribute.lo}, "
-            f"{attribute.hi}), at most "
+            f"{parameter('bins')} of {name!r} must be strictly increasing cut points in [{low}, "
+            f"{high}), at most "
             f"{FINEST}, got {bins!r}."
         )
     return cuts
@@ -174,8 +205,8 @@ class Axis:
 
     @property
     def n_ordered(self) -> int:
-        """Number of bins in order; behind them may come that of the last cell."""
-        return int(self.bin_of[:-1].max()) + 1
+        """Number of bins in order; behind them come those of special codes, and that of the last cell."""
+        return int(np.delete(self.bin_of[:-1], coded_cells(self.grid)).max()) + 1
 
     def published(self) -> tuple[NumericBins | CategoryBins, Ints]:
         """Return the bins of a model, and for each the index of the bin here, or -1 where no record can be."""
@@ -187,9 +218,12 @@ class Axis:
             # A cut of the model stands wherever two neighbouring cells are in different bins.
             borders = np.flatnonzero(np.diff(self.bin_of[:-1]))
             bins = NumericBins(
-                self.grid.attribute, tuple(float(cut) for cut in self.grid.cuts[borders]), bounds=self.grid.bounds
+                self.grid.attribute,
+                tuple(float(cut) for cut in self.grid.cuts[borders]),
+                bounds=self.grid.bounds,
+                codes=self.grid.codes,
             )
-            return bins, np.append(np.arange(self.n_ordered), last)
+            return bins, np.append(self.bin_of[np.append(borders, self.grid.n_cells - 1)], last)
         groups = self.grid.groups or ()
         listed = sorted(set(self.bin_of[:-1].tolist()))
         merged = tuple(
@@ -201,10 +235,10 @@ class Axis:
 
 def counted_once(index: Ints) -> Bools:
     """Return which published bins have a count of their own: the last may share that of another, or have none."""
-    # index is the second of what published returns.
-    own = index >= 0
-    own[-1] &= bool((index[:-1] != index[-1]).all())
-    return own
+    # index is the second of what published returns. What lies around a special code can be one bin in two intervals.
+    own: Bools = np.zeros(len(index), dtype=np.bool_)
+    own[np.unique(index, return_index=True)[1]] = True
+    return own & (index >= 0)
 
 
 class CountTree:
@@ -212,6 +246,7 @@ class CountTree:
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
+        self.coded = coded_cells(grid)
         self.spans: list[tuple[int, int]] = []
         self.counts: list[float] = []
         self.children: list[list[int]] = []
@@ -233,11 +268,13 @@ class CountTree:
             parents = [node for node in self.active if self.counts[node] > enough]
         for parent in parents:
             first, last = (0, end) if parent is None else self.spans[parent]
-            for start in range(first, last, size):
+            # A special code is a node of its own from the first level on.
+            apart = {end for code in self.coded for end in (code, code + 1) if first < end < last}
+            for start, stop in pairwise(sorted({*range(first, last, size), last, *apart})):
                 self.pending.append(len(self.spans))
                 if parent is not None:
                     self.children[parent].append(len(self.spans))
-                self.spans.append((start, min(start + size, last)))
+                self.spans.append((start, stop))
                 self.children.append([])
         spans = [self.spans[node] for node in self.pending]
         if not level and self.grid.missing:
@@ -261,17 +298,24 @@ class CountTree:
         counts = counts if noise else np.rint(counts)
         if target is not None:
             counts = np.maximum(counts, 0.0)
+        coded = [i for i, (start, _) in enumerate(spans) if start in self.coded]
+        plain = np.delete(np.arange(len(spans)), coded)
+        bins: list[list[int]] = []
         if self.grid.fixed:
-            bins = [[i] for i in range(len(spans))]
+            for i in plain.tolist():
+                bins += [] if spans[i][0] in self.grid.continued else [[]]
+                bins[-1].append(i)
         elif self.grid.cuts is None:
             bins = _largest(counts, noise, absorb=False) if target is None else _largest(counts, target, absorb=True)
         else:
             least = MERGE * noise if target is None else target
-            bins = _runs(counts, least)
-            while len(bins) > MOST_BINS:
+            runs = _runs(counts[plain], least)
+            while len(runs) > MOST_BINS:
                 # A quarter more at a time: the number of bins falls about as fast, so that not many fewer remain.
                 least *= 1.25
-                bins = _runs(counts, least)
+                runs = _runs(counts[plain], least)
+            bins = [plain[run].tolist() for run in runs]
+        bins += [[i] for i in coded]
         bin_of = np.zeros(self.grid.n_cells + 1, dtype=np.int64)
         for i, members in enumerate(bins):
             for leaf in members:
@@ -366,7 +410,10 @@ def release_bins(
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: on each level of an attribute's tree a
     record is in at most one node; see ``grids.md``.
     """
-    nodes = sum(-(-grid.n_cells // size) for grid in grids for size in grid.sizes)
+    # A special code parts a node in three, and no more nodes than cells are disjoint.
+    nodes = sum(
+        min(-(-grid.n_cells // size) + 2 * len(grid.codes), grid.n_cells) for grid in grids for size in grid.sizes
+    )
     drawing = oracle.release(
         SumsRelease(
             name=IN_CELLS,

@@ -35,7 +35,7 @@ def most_bins(grid: Grid) -> int:
     """Return the most bins that a term can get, those for missing values and for small groups included."""
     most = grid.n_cells
     if grid.cuts is not None and not grid.fixed:
-        most = min(most, MOST_BINS)
+        most = min(most, MOST_BINS + len(grid.codes))
     return most + 2
 
 
@@ -62,10 +62,7 @@ def most_released(grids: Sequence[Grid], target: Target, algorithm: str, pairs: 
     none: both follow from public quantities, for the slack of discrete noise; see ``fitting.md``.
     """
     # Of a number that is not cut by the user no more bins are made, whatever the noise; one more is for missing values.
-    bins = [
-        1 + (min(grid.n_cells, MOST_BINS) if grid.cuts is not None and not grid.fixed else grid.n_cells)
-        for grid in grids
-    ]
+    bins = [most_bins(grid) - 1 for grid in grids]
     outputs, n_classes = target.n_outputs, len(target.classes or ())
     levels = max((len(grid.sizes) for grid in grids), default=1)
     # The target is looked at twice at most.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy.typing as npt
 
@@ -19,8 +19,9 @@ from glassine.learners.additive.estimators import (
 from glassine.learners.additive.fitting import AdditivePlan, Ordinary, fit_model
 from glassine.learners.additive.grids import MOST_BINS
 from glassine.learners.additive.memory import check_memory, pairs_asked_for
-from glassine.learners.additive.publishing import declared_bins
+from glassine.learners.additive.publishing import AUTO, declared_bins, voted
 from glassine.learners.estimator import OrdinaryLearner
+from glassine.models import AdditiveModel
 from glassine.privacy.certificate import Certificate
 from glassine.sealed.gaussian import ExactSumsOracle
 
@@ -32,27 +33,31 @@ class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
     domain: Domain | None = None
     algorithm: str = "penalized"
     bins: Mapping[str, Any] | None = None
-    monotone: Mapping[str, str] | None = None
+    monotone: Mapping[str, str] | Literal["auto"] | None = None
     interactions: object = 0
     memory_limit: float = 4e9
     progress: Progress | None = None
 
     def _learn(self, X: object, y: object, times: npt.ArrayLike | None) -> dict[str, Any]:
         records, training = self._read_training(X, y, times, private=False)
-        plan = AdditivePlan.of(
-            training,
-            algorithm=self.algorithm,
-            accounting="gdp",
-            # Without noise, what the records decide of the cuts would be published.
-            bins=declared_bins(training.domain, self.bins, MOST_BINS),
-            monotone=self.monotone,
-            interactions=self.interactions,
-        )
-        pairs = pairs_asked_for(plan.interactions)
-        check_memory((plan.grids,), training.target, plan.algorithm, self.memory_limit, pairs=pairs)
-        source = f"glassine.{type(self).__name__}"
-        privacy = Ordinary(ExactSumsOracle.of(records))
-        model = fit_model(training, plan, privacy, source=source, progress=self.progress)
+        # The vote is that of the same fit without an order.
+        orders = (None, AUTO) if self.monotone == AUTO else (self.monotone,)
+        model: AdditiveModel | None = None
+        for order in orders:
+            plan = AdditivePlan.of(
+                training,
+                algorithm=self.algorithm,
+                accounting="gdp",
+                # Without noise, what the records decide of the cuts would be published.
+                bins=declared_bins(training.domain, self.bins, MOST_BINS),
+                monotone=voted(model.terms) if model is not None else order,
+                interactions=self.interactions,
+            )
+            pairs = pairs_asked_for(plan.interactions)
+            check_memory((plan.grids,), training.target, plan.algorithm, self.memory_limit, pairs=pairs)
+            privacy = Ordinary(ExactSumsOracle.of(records))
+            model = fit_model(training, plan, privacy, source=f"glassine.{type(self).__name__}", progress=self.progress)
+        assert model is not None  # noqa: S101 - there is at least one order
         return attributes_of(training, model, Certificate.none("exact counts of the records"))
 
 
@@ -77,7 +82,10 @@ class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
         are its bins, at most 128 of them. All other numbers get a bin for each cell of the finest grid with a record,
         as a private fit of large budget; neighbors are merged until at most 128 are left. With "boosting" 32 of about
         equal counts.
-    monotone, interactions
+    monotone : mapping of str to {"increasing", "decreasing"}, or "auto", optional
+        Numbers whose scores must be in order. "auto" takes all numbers, each in the direction nearer to which a fit
+        without an order has its scores. It is not for private fits: it reads the records.
+    interactions
         As for :class:`~.PrivateEBMClassifier`.
     memory_limit : float, default=4e9
         Most bytes of the tables, besides the records.

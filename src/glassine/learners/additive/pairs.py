@@ -68,8 +68,8 @@ def _shares(axis: Axis) -> Array:
 def coarser(axis: Axis, most: int) -> tuple[Axis, Ints]:
     """Return an axis of at most so many bins, and the coarse bin of each bin.
 
-    Neighbouring bins of a number are joined until each has about the same noisy count; those for missing values stay
-    alone. Of a category the largest bins stay alone, and all others are one.
+    Neighbouring bins of a number are joined until each has about the same noisy count; those of special codes and for
+    missing values stay alone. Of a category the largest bins stay alone, and all others are one.
 
     Guarantee
     ---------
@@ -80,7 +80,7 @@ def coarser(axis: Axis, most: int) -> tuple[Axis, Ints]:
     if axis.ordered:
         ordered = axis.n_ordered
         groups[:ordered] = _even_runs(counts[:ordered], most)
-        groups[ordered:] = groups[ordered - 1] + 1
+        groups[ordered:] = groups[ordered - 1] + 1 + np.arange(len(groups) - ordered)
     elif axis.n_bins > most:
         largest = np.sort(np.argsort(-counts, kind="stable")[: most - 1])
         groups[:] = most - 1

@@ -13,7 +13,7 @@ from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.grids import Axis, counted_once
 from glassine.learners.additive.targets import Target
-from glassine.models import AdditiveModel, Guarantee, Term
+from glassine.models import AdditiveModel, Guarantee, NumericBins, Term
 from glassine.models.terms import isotonic
 from glassine.records.arrays import Array
 
@@ -166,10 +166,19 @@ class Shapes:
     intercept: Array  # The intercept; shape (outputs,)
 
 
+AUTO = "auto"
+"""Directions that the data vote for."""
+
+
 def check_monotone(monotone: object, domain: Domain, target: Target) -> dict[str, bool]:
     """Return for each constrained number whether its scores must increase."""
     if monotone is None:
         return {}
+    if monotone == AUTO:
+        raise InvalidParameterError(
+            f"{parameter('monotone', AUTO)} reads directions off the records, which a private fit must not.",
+            remedy="State the directions that are known beforehand.",
+        )
     if not isinstance(monotone, Mapping):
         raise InvalidParameterError(
             f"{parameter('monotone')} must map numbers to 'increasing' or 'decreasing', got {type(monotone).__name__}."
@@ -191,6 +200,29 @@ def check_monotone(monotone: object, domain: Domain, target: Target) -> dict[str
                 f"{parameter('monotone')}[{name!r}] must be 'increasing' or 'decreasing', got {direction!r}."
             )
     return {str(name): direction == "increasing" for name, direction in monotone.items()}
+
+
+def voted(terms: Sequence[Term]) -> dict[str, str]:
+    """Return a direction for each number: that in which its scores lie nearer to an order, weighted by the records.
+
+    Guarantee
+    ---------
+    none: it follows from the scores of an ordinary fit.
+    """
+    out = {}
+    for term in terms:
+        bins = term.bins[0]
+        if len(term.bins) > 1 or not isinstance(bins, NumericBins):
+            continue
+        plain = [place for place in range(bins.n_bins - 1) if place not in bins.coded]
+        scores = term.scores[plain, 0]
+        weights = np.ones(len(plain)) if term.weights is None else np.maximum(term.weights[plain], 1e-9)
+        moved = [
+            float(weights @ (np.array(isotonic(scores.tolist(), weights.tolist(), increasing=up)) - scores) ** 2)
+            for up in (True, False)
+        ]
+        out[bins.attribute] = DIRECTIONS[int(moved[1] < moved[0])]
+    return out
 
 
 def in_order(scores: Array, counts: Array, axis: Axis, increasing: bool) -> Array:

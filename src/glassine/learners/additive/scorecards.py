@@ -4,39 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.data.labels import target_name
 from glassine.data.slices import Progress
-from glassine.domain import Domain, Integer, Real
+from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.calibration import calibrate
 from glassine.learners.additive.estimators import AdditiveClassifier, PrivateEBMClassifier
 from glassine.learners.additive.fitting import Card
 from glassine.learners.additive.grids import public_grids
 from glassine.learners.additive.publishing import declared_bins
-from glassine.learners.additive.targets import Training
+from glassine.learners.additive.ridge import Design, fit_cells, quantiles
+from glassine.learners.additive.targets import Target, Training
 from glassine.learners.estimator import OrdinaryLearner, fitted
-from glassine.learners.intake import Intake, read_training
+from glassine.learners.intake import read_training
 from glassine.models import AdditiveModel, Term
-from glassine.models.bins import CategoryBins, NumericBins
 from glassine.models.scorecard import card_of
 from glassine.privacy.certificate import Certificate
 from glassine.records.arrays import Array, Ints
 from glassine.records.columns import ConformedColumns
-from glassine.sealed.binned import Grid, read_cells
-
-RIDGE = 1.0
-"""Records that each bin counts as having beside its own, of even odds: scores of rare bins are drawn to zero."""
-
-QUANTILES = 8
-"""Bins of a number without declared thresholds, of about equal numbers of records."""
-
-NEWTON = 25
-"""Newton's steps of the ordinary fit; it is convex, and about eight are enough."""
+from glassine.sealed.binned import read_cells
 
 SWEEPS = 3
 """Most sweeps over the points that look for a smaller loss."""
@@ -150,6 +141,8 @@ class ScorecardClassifier(OrdinaryLearner, CardClassifier):
         The two classes; those of the domain's target or of the data by default.
     bins : mapping of str to sequence, optional
         Bins fixed by the user, as for :class:`~.PrivateEBMClassifier`.
+    monotone : mapping of str to {"increasing", "decreasing"}, or "auto", optional
+        Numbers whose points must be in order, special codes and missing values left out; see :class:`~.EBMClassifier`.
     progress : callable, optional
         Called with the sweeps over the points that are done, and with the most that there are.
 
@@ -185,6 +178,7 @@ class ScorecardClassifier(OrdinaryLearner, CardClassifier):
     max_points: int = 5
     domain: Domain | None = None
     bins: Mapping[str, Any] | None = None
+    monotone: Mapping[str, str] | Literal["auto"] | None = None
     progress: Progress | None = None
 
     def _learn(self, X: object, y: object, times: npt.ArrayLike | None) -> dict[str, Any]:
@@ -194,10 +188,12 @@ class ScorecardClassifier(OrdinaryLearner, CardClassifier):
         _two_classes(intake.classes)
         columns, labels = intake.columns, intake.labels
         weights = np.ones(len(labels)) if intake.multiplicities is None else intake.multiplicities.astype(np.float64)
-        bins = {**_quantiles(intake), **declared_bins(intake.domain, self.bins)}
+        bins = {**quantiles(intake.domain, intake.numbers), **declared_bins(intake.domain, self.bins)}
         grids = public_grids(intake.domain, bins)
         cells = read_cells(columns, grids)
-        terms, intercept = _ridge(cells, grids, labels, weights)
+        design = Design.of(cells, grids, weights)
+        target = Target(classes=intake.classes, bounds=None, name=target_name(y))
+        terms, intercept = fit_cells(design, labels * weights, intake.domain, target, self.monotone)
         model = AdditiveModel(
             attributes=intake.domain.names,
             terms=terms,
@@ -219,62 +215,6 @@ def _two_classes(classes: Sequence[object]) -> None:
             f"A scorecard is of two classes, got {len(classes)} class{'es' * (len(classes) != 1)}.",
             remedy=f"Declare two with {parameter('classes=')}, or fit an additive model.",
         )
-
-
-def _quantiles(intake: Intake) -> dict[str, list[float]]:
-    """Return cut points at quantiles of each number."""
-    out = {}
-    for name in intake.domain:
-        attribute = intake.domain[name]
-        if isinstance(attribute, Integer | Real):
-            values, times = intake.numbers(name)
-            order = np.argsort(values)
-            ends = np.cumsum(np.ones(len(values)) if times is None else times[order])
-            if len(ends) and ends[-1] > 0:
-                at = np.floor(np.arange(1, QUANTILES) / QUANTILES * (ends[-1] - 1))
-                cuts = np.unique(values[order][np.searchsorted(ends, at, side="right")])
-                out[name] = [float(cut) for cut in cuts if attribute.lo <= cut < attribute.hi]
-    return out
-
-
-def _ridge(
-    cells: npt.NDArray[np.uint16], grids: Sequence[Grid], labels: Ints, times: Array
-) -> tuple[tuple[Term, ...], float]:
-    """Return the terms and the intercept of a ridge regression on bins, by Newton's steps."""
-    sizes = [grid.n_cells + 1 for grid in grids]
-    first = np.cumsum([1, *sizes])
-    # One row per distinct record, so that a step costs no more than there are such.
-    rows, inverse = np.unique(cells.T, axis=0, return_inverse=True)
-    inverse = inverse.reshape(-1)
-    records = np.bincount(inverse, weights=times, minlength=len(rows))
-    positive = np.bincount(inverse, weights=times * labels, minlength=len(rows))
-    places = rows.astype(np.int64) + first[:-1]
-    size = int(first[-1])
-    design = np.zeros((len(rows), size))
-    design[:, 0] = 1.0
-    design[np.arange(len(rows))[:, None], places] = 1.0
-    ridge = np.append(1e-6, np.full(size - 1, RIDGE * 0.25))
-    now = np.zeros(size)
-    for _ in range(NEWTON):
-        risk = 1 / (1 + np.exp(-np.clip(design @ now, -30, 30)))
-        gradient = design.T @ (positive - records * risk) - ridge * now
-        curvature = (design * (records * risk * (1 - risk))[:, None]).T @ design + np.diag(ridge)
-        step = np.linalg.solve(curvature, gradient)
-        now += step
-        if float(np.abs(step).max()) < 1e-6:
-            break
-    terms = []
-    for k, grid in enumerate(grids):
-        weights = np.bincount(cells[k], weights=times, minlength=sizes[k]).astype(np.float64)
-        if (weights > 0).sum() < 2:
-            continue
-        bins: NumericBins | CategoryBins = (
-            CategoryBins(grid.attribute, grid.groups or ())
-            if grid.cuts is None
-            else NumericBins(grid.attribute, tuple(grid.cuts.tolist()), bounds=grid.bounds)
-        )
-        terms.append(Term(bins=(bins,), scores=now[first[k] : first[k + 1]], weights=weights))
-    return tuple(terms), float(now[0])
 
 
 def _polished(

@@ -15,13 +15,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from glassine.compiling import compiled
 from glassine.learners.additive.publishing import Frame, Shapes, in_order, publish
 from glassine.learners.additive.smoothing import random_walk
 from glassine.learners.additive.targets import SMALLEST_SPREAD
 from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.released import ReleasedSummary, Round
 from glassine.models import AdditiveModel
-from glassine.records.arrays import Array, Ints
+from glassine.records.arrays import AnyArray, Array, Ints
 
 DRAWS = 40_000
 """Representative records: their sampling adds less to a score than noise at epsilon 4 on thirty thousand records."""
@@ -173,14 +174,7 @@ class _Design:
         """Return the sums of one value a record in each pair of bins, each bin and over all: (bins + 1, bins + 1)."""
         size = int(self.ends[-1])
         out = np.zeros((size + 1, size + 1))
-        for i, row in enumerate(self.codes):
-            for j in range(i, len(self.codes)):
-                low, high = self.ends[j], self.ends[j + 1]
-                flat = (row - self.ends[i]) * (high - low) + self.codes[j] - low
-                shape = (self.ends[i + 1] - self.ends[i], high - low)
-                block = np.bincount(flat, weights=values, minlength=int(np.prod(shape))).reshape(shape)
-                out[self.ends[i] : self.ends[i + 1], low:high] = block
-                out[low:high, self.ends[i] : self.ends[i + 1]] = block.T
+        _pair_sums(self.codes, values, out)
         out[size] = out[:, size] = self.sums(values[:, None])[:, 0]
         return out
 
@@ -195,6 +189,34 @@ class _Design:
         for part, excess in zip(parts, own - total, strict=True):
             out[part] -= counts[part, None] / counts[-1] * excess
         return out
+
+
+@compiled
+def _pair_sums(codes: AnyArray, values: AnyArray, out: AnyArray) -> None:  # pragma: no cover - compiled
+    """Add the value of each record to each pair of its bins."""
+    # codes: (attributes, n); the places of one record lie apart, and are gathered once for all of its pairs.
+    n_attributes, n = codes.shape
+    own = np.empty(n_attributes, dtype=np.int64)
+    for r in range(n):
+        value = values[r]
+        for i in range(n_attributes):
+            own[i] = codes[i, r]
+        for i in range(n_attributes):
+            row = out[own[i]]
+            for j in range(i, n_attributes):
+                row[own[j]] += value
+    for i in range(len(out)):
+        for j in range(i):
+            out[i, j] = out[j, i]
+
+
+class LoadedPairs:
+    """The kernel of the products, for a plan that loads all of its kernels."""
+
+    @staticmethod
+    def load() -> None:
+        """Load or compile it."""
+        _pair_sums.load(np.zeros((1, 1), dtype=np.intp), np.zeros(1), np.zeros((1, 1)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

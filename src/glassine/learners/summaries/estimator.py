@@ -24,6 +24,7 @@ from glassine.learners.additive.memory import most_bins
 from glassine.learners.additive.targets import Target, Training, read_classes, read_numbers
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import PrivateEstimator, tags_of_domain
+from glassine.learners.summaries.additive import LoadedPairs
 from glassine.learners.summaries.derived import MEASURED, MOST_DEPTH, MOST_RULES, RESERVED, SummaryModels
 from glassine.learners.summaries.estimates import score_cuts
 from glassine.learners.summaries.file import SummaryFile, digest, file_text, read_file
@@ -259,6 +260,7 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
                     classes=target.classes is not None,
                     bins=max(most_bins(grid) for grid in grids),
                 ),
+                LoadedPairs,
             ),
             learn=asking_sums(
                 partial(self._fitted, training, grids, replace(budget, epsilon=whole.epsilon)),

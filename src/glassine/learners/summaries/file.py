@@ -17,7 +17,7 @@ from glassine.domain.domain import from_dict as domain_from_dict
 from glassine.domain.domain import to_dict as domain_to_dict
 from glassine.errors import GlassineError, InvalidModelError
 from glassine.files import read_json
-from glassine.learners.additive.grids import Axis, public_grids
+from glassine.learners.additive.grids import Axis, coded_cells, public_grids
 from glassine.learners.additive.targets import Target
 from glassine.learners.ranges import checked_bounds
 from glassine.learners.summaries.measuring import AccuracyMeasurement, measurement_from_dict
@@ -248,7 +248,10 @@ def _released(numbers: _Numbers, grids: tuple[Grid, ...], target: Target) -> Rel
         bin_of, group = _places(one.bin_of), _places(one.groups)
         table = _array(one.table, (n_bins, n_classes), grid.attribute)
         whole = len(bin_of) == grid.n_cells + 1 and _covers(bin_of, n_bins) and len(group) == n_bins
-        ordered = grid.cuts is None or all(b - a in (0, 1) for a, b in pairwise(bin_of[:-1].tolist()))
+        coded = coded_cells(grid)
+        plain = np.delete(bin_of[:-1], coded)
+        ordered = grid.cuts is None or all(b - a in (0, 1) for a, b in pairwise(plain.tolist()))
+        ordered &= bin_of[coded].tolist() == list(range(int(plain.max()) + 1, int(plain.max()) + 1 + len(coded)))
         if not whole or not ordered or not _covers(group, int(group.max()) + 1) or len(one.variances) != n_bins:
             raise InvalidModelError(
                 f"the bins of {grid.attribute!r} in the summary do not fit its domain.",

@@ -8,6 +8,7 @@ from typing import Any
 
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
+from glassine.exports import Displayed
 from glassine.models import Guarantee
 
 SCHEMA = "glassine.near-optimal/2"
@@ -68,7 +69,7 @@ class LeafAmbiguity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Multiplicity:
+class Multiplicity(Displayed):
     """How many near-optimal trees a summary has, what they rely on, and where they decide differently.
 
     **Guarantee**: the summary's, for all but ``disputed`` and ``n_asked``, which depend on the records that were

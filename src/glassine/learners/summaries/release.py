@@ -235,7 +235,8 @@ def most_released(grids: Sequence[Grid], target: Target) -> tuple[int, int]:
     none: both follow from public quantities, for the slack of discrete noise; see ``release.md``.
     """
     levels = max((len(grid.sizes) for grid in grids), default=1)
-    n_classes, most = n_cells_of(target), most_groups(target) + 1
+    n_classes = n_cells_of(target)
+    most = most_groups(target) + 1 + max((len(grid.codes) for grid in grids), default=0)
     cells, d = sum(grid.n_cells + 1 for grid in grids), len(grids)
     of_rounds = ROUNDS * d * n_classes * most
     values = levels * cells + n_classes * cells + d * d // 2 + d * n_classes * most**2 + of_rounds

@@ -29,14 +29,14 @@ With 1.2, California's additive model had 1.1% less error over eight splits, and
 
 def merged_groups(axis: Axis, table: Array, deviation: float, most: int = MOST_GROUPS) -> Ints:
     """Return the merged bin of each fine bin: neighbors of a number, of a category those with similar class rates."""
-    # The bin of missing numbers stays alone.
+    # The bins of special codes and of missing numbers stay alone.
     # Shapes: table, noisy counts by fine bin, (bins, classes).
     ordered = axis.n_ordered if axis.ordered else axis.n_bins
     order = np.arange(ordered) if axis.ordered else np.argsort(_direction(table, deviation), kind="stable")
     runs = _runs(table[order], deviation, most)
     groups = np.zeros(axis.n_bins, dtype=np.int64)
     groups[order] = runs
-    groups[ordered:] = runs.max() + 1
+    groups[ordered:] = runs.max() + 1 + np.arange(axis.n_bins - ordered)
     return groups
 
 

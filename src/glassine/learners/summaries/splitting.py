@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal as Choice
 from typing import TypeAlias
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from glassine.domain import Between, Binary, Domain, Literal, OneOf
 from glassine.domain.literals import complement
-from glassine.learners.additive.grids import Axis
+from glassine.learners.additive.grids import Axis, coded_cells
 from glassine.learners.summaries.junction_tree import Distribution
 from glassine.records.arrays import Array, Bools
 
@@ -130,7 +130,7 @@ class Growth:
         if not self.domain[axis.grid.attribute].missing:
             return np.ones(axis.n_bins, dtype=np.bool_)
         if axis.ordered:
-            return np.asarray(np.arange(axis.n_bins) < axis.n_ordered)
+            return np.isin(np.arange(axis.n_bins), axis.bin_of[:-1])
         out = np.zeros(axis.n_bins, dtype=np.bool_)
         for group, to in zip(axis.grid.groups or (), axis.bin_of[:-1], strict=True):
             out[to] |= any(value is not None for value in group)
@@ -173,14 +173,11 @@ class Growth:
         """Yield the splits of an attribute, each as the bins of its true side and the literal that holds there."""
         axis = self.axes[place]
         if axis.ordered:
-            cuts = axis.grid.cuts if axis.grid.cuts is not None else np.zeros(0)
-            borders = cuts[np.flatnonzero(np.diff(axis.bin_of[:-1]))]
             gaps = ~self.present(place)
-            for k, cut in enumerate(borders.tolist()):
-                bins = np.arange(axis.n_bins) <= k
-                yield bins, Between(axis.grid.attribute, hi=cut)
+            for bins, condition in _in_order(axis):
+                yield bins, condition
                 if gaps.any():
-                    yield bins | gaps, Between(axis.grid.attribute, hi=cut, missing=True)
+                    yield bins | gaps, replace(condition, missing=True)
             return
         totals = table.sum(axis=0)
         if self.levels is not None:
@@ -214,6 +211,19 @@ class Growth:
         # What is not declared satisfies no list: it belongs to the false side.
         captures = listed and not bins[axis.bin_of[-1]]
         return OneOf(axis.grid.attribute, listed, binary=binary) if captures else None
+
+
+def _in_order(axis: Axis) -> Iterator[tuple[Bools, Literal]]:
+    """Yield the conditions on a number: one for each cut between bins, and one for each special code."""
+    cells = axis.bin_of[:-1]
+    cuts = axis.grid.cuts if axis.grid.cuts is not None else np.zeros(0)
+    for at in np.flatnonzero(np.diff(cells)).tolist():
+        bins = np.isin(np.arange(axis.n_bins), cells[: at + 1])
+        # What lies on both sides of a special code can be one bin, which no threshold parts.
+        if not bins[cells[at + 1 :]].any():
+            yield bins, Between(axis.grid.attribute, hi=float(cuts[at]))
+    for code, cell in zip(axis.grid.codes, coded_cells(axis.grid), strict=True):
+        yield np.arange(axis.n_bins) == cells[cell], OneOf(axis.grid.attribute, (code,))
 
 
 def _main_direction(table: Array) -> Array:

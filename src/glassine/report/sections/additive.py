@@ -82,7 +82,7 @@ def additive_figures(finding: AdditiveFinding, limit: int | None) -> tuple[Fact,
 
 
 def _charts(finding: AdditiveFinding) -> Iterator[tuple[str, str, Markup]]:
-    drawn = [(term, _shape(term)) for term in finding.terms if term.shape is not None]
+    drawn = [(term, shape_of(term)) for term in finding.terms if term.shape is not None]
     scale = common_scale(shape for _, shape in drawn[:MOST_FIGURES])
     for term, shape in drawn:
         for index, output in enumerate(term.shape.outputs if term.shape else ()):
@@ -95,7 +95,7 @@ def _scores(finding: AdditiveFinding) -> Iterator[tuple[str, tuple[str, ...]]]:
     for term in finding.terms:
         if term.shape is None:
             continue
-        labels = _shape(term).labels
+        labels = shape_of(term).labels
         for output, scores in zip(term.shape.outputs, term.shape.scores, strict=True):
             said = (
                 f"{wording.clean(label)}: {_amount(score, sign='+')}"
@@ -104,7 +104,7 @@ def _scores(finding: AdditiveFinding) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield f"{_name(term.name)} {_name(output)}".strip(), ("; ".join(said),)
 
 
-def _shape(term: TermFinding) -> ShapeFunction:
+def shape_of(term: TermFinding) -> ShapeFunction:
     """Return what is drawn of a term as a separate shape function."""
     finding = term.shape or ShapeFinding(axes=(), outputs=(), scores=(), low=None, high=None, density=None)
     bins: list[Bins] = []

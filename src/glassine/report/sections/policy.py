@@ -33,6 +33,10 @@ COPY = (
     "Glassine did not write this file, or it was changed: it can hold records in any place, and the verdict is on the "
     "model alone. Release only the clean copy, {written}: {format}, {n_bytes:,} bytes, SHA-256 {sha256}."
 )
+NO_COPY = (
+    "Glassine did not write this file, and writes no copy of an ensemble: it can hold records in any place, and the "
+    "verdict is on the trees alone."
+)
 UNWRITTEN = "which is yet to be written"
 
 RUNS = "A pickle runs code when it is loaded: publish a copy as JSON or skops, or ask the publisher for one."
@@ -48,7 +52,8 @@ def file_sections(findings: Findings) -> tuple[Section, ...]:
         lines.append(f"{named}: {what}" if named else what)
         copy = file.clean_copy
         written = "" if copy is None else wording.clean(copy.name) or UNWRITTEN
-        lines.append(ITSELF if copy is None else FigureReading(copy, written=written).said(COPY))
+        itself = ITSELF if file.canonical else NO_COPY
+        lines.append(itself if copy is None else FigureReading(copy, written=written).said(COPY))
     if name.lower().endswith(PICKLES):
         lines.append(RUNS)
     return (section("file", "The file", lines, link="File", text=lines),) if lines else ()
@@ -65,6 +70,7 @@ PARTS = {
     "rule list": ("rule", "rules"),
     "additive model": ("bin", "bins"),
     "regression": ("column", "columns"),
+    "ensemble": ("leaf of any tree", "leaves of all trees"),
     "private summary": ("bin", "bins"),
     "several models": ("intersection", "intersections"),
 }
@@ -95,18 +101,27 @@ def _label(name: str, policy: Policy, kind: str) -> str:
     return label[0].upper() + label[1:]
 
 
-def _limit(check: Check, limit: Limit[float] | None) -> str:
+def limits_of(policy: Policy) -> Iterator[tuple[str, str, str]]:
+    """Yield the label of each limit of a policy, the limit in words, and what it limits, for trees."""
+    for criterion in policy.criteria:
+        value = None if criterion.stated else getattr(policy, criterion.key)
+        if value is not None:
+            limit = 0 if criterion.limit.switch else value
+            yield _label(criterion.name, policy, "tree"), _limit(limit, criterion.limit), criterion.measures
+
+
+def _limit(value: float, limit: Limit[float] | None) -> str:
     if limit is None:
-        return f"{check.limit:g}"
+        return f"{value:g}"
     unit = limit.unit.name
-    if unit in ("values", "occurrences", "bytes", "files") and not check.limit:
+    if unit in ("values", "occurrences", "bytes", "files") and not value:
         return NONE_ALLOWED
     figure = {
-        "records": wording.people(round(check.limit)),
-        "share": f"{100 * check.limit:g}%",
-        "bits": f"{check.limit:,g} bits",
-        "bytes": f"{check.limit:,.0f} bytes",
-    }.get(unit, f"{check.limit:,g}")
+        "records": wording.people(round(value)),
+        "share": f"{100 * value:g}%",
+        "bits": f"{value:,g} bits",
+        "bytes": f"{value:,.0f} bytes",
+    }.get(unit, f"{value:,g}")
     return f"at {'least' if limit.fewest else 'most'} {figure}"
 
 
@@ -141,7 +156,7 @@ def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
     return CheckRow(
         rule=check.rule,
         label=_label(check.rule, policy, kind),
-        limit=_limit(check, limit),
+        limit=_limit(check.limit, limit),
         measured=measured,
         status=check.status,
         meaning=wording.clean(check.meaning),

@@ -18,7 +18,31 @@
     if (text !== undefined) e.textContent = text;
     return e;
   }
-  function isolated(text) { return element("bdi", "", text); }
+  function isolated(text) {
+    /* A name breaks between its words: after a mark, and before a capital. */
+    var out = element("bdi"), from = 0, i;
+    text = String(text);
+    for (i = 1; i < text.length; i++) {
+      var before = text[i - 1], after = text[i];
+      if (!((/[_\-./:]/.test(before) && /\w/.test(after)) || (/[a-z0-9]/.test(before) && /[A-Z]/.test(after)))) continue;
+      out.appendChild(document.createTextNode(text.slice(from, i))); out.appendChild(element("wbr"));
+      from = i;
+    }
+    out.appendChild(document.createTextNode(text.slice(from)));
+    return out;
+  }
+  /* Of a wide model, those terms and attributes are shown whose name holds what is typed. */
+  function find() {
+    var wanted = at("find").value.trim().toLowerCase(), left = 0, all = 0;
+    at("terms").querySelectorAll("li").forEach(function (item) {
+      item.hidden = !item.querySelector("bdi").textContent.toLowerCase().includes(wanted);
+      left += Number(!item.hidden); all += 1;
+    });
+    at("record").querySelectorAll(".field").forEach(function (line) {
+      line.hidden = !line.querySelector("bdi").textContent.toLowerCase().includes(wanted);
+    });
+    at("found").textContent = wanted ? left + " of " + plural(all, "term") + " shown." : "";
+  }
   function term() { return data.terms[state.term]; }
   function isPair(t) { return t.shape.length === PAIR; }
   function isNumeric(t) { return !isPair(t) && t.bins[0].cuts !== undefined; }
@@ -142,6 +166,7 @@
   function say(text) { at("status").textContent = text; }
 
   /* ---- the example record ---- */
+  var MOST_ADDS = 12;
   function binOf(bins, value) {
     if (bins.groupOf) return value === null ? bins.missing : value < 0 ? bins.labels.length - 1 : bins.groupOf[value];
     if (value === null) return bins.labels.length - 1;
@@ -223,11 +248,12 @@
     box.setAttribute("data-shares", now.shares ? now.shares.join() : "");
     var parts = now.added.map(function (added, i) { return [data.terms[i].name, added[k], added[k] !== was.added[i][k], i]; });
     parts.sort(function (a, b) { return Math.abs(b[1]) - Math.abs(a[1]); });
-    var most = parts.length ? Math.abs(parts[0][1]) || 1 : 1, list = at("adds");
+    var most = parts.length ? Math.abs(parts[0][1]) || 1 : 1, list = at("adds"), shownFold = list.querySelector("details");
+    var open = Boolean(shownFold && shownFold.open), rest = element("ul", "adds");
     list.textContent = "";
     var rows = element("ul", "adds"), figure = column(parts.map(function (part) { return part[1]; }));
     rows.setAttribute("aria-label", "What each term adds");
-    parts.slice(0, 12).forEach(function (part) {
+    parts.forEach(function (part, place) {
       var line = element("li", part[2] ? "changed" : ""), svg = make("svg", { viewBox: "-50 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
       var share = part[1] / most * 50;
       svg.appendChild(make("rect", { "class": share > 0 ? "up" : "down", x: Math.min(share, 0), y: 1, width: Math.abs(share), height: 8 }));
@@ -236,10 +262,15 @@
       name.appendChild(isolated(part[0]));
       line.appendChild(name); line.appendChild(svg);
       line.appendChild(element("span", "n", (part[1] > 0 ? "+" : "") + figure(part[1])));
-      rows.appendChild(line);
+      (place < MOST_ADDS ? rows : rest).appendChild(line);
     });
     list.appendChild(rows);
-    if (parts.length > 12) list.appendChild(element("p", "described", plural(parts.length - 12, "smaller term") + " not shown."));
+    if (parts.length > MOST_ADDS) {
+      var fold = element("details", "table");
+      fold.open = open;
+      fold.appendChild(element("summary", "", plural(parts.length - MOST_ADDS, "smaller term"))); fold.appendChild(rest);
+      list.appendChild(fold);
+    }
   }
 
   /* ---- terms ---- */
@@ -288,6 +319,7 @@
       button.addEventListener("click", function () { choose(i); at("terms").querySelector("[aria-pressed=true]").focus(); });
       item.appendChild(button); list.appendChild(item);
     });
+    if (!at("finder").hidden) find();
     if (focused) list.querySelector("[aria-pressed=true]").focus();
   }
   function choose(i) {
@@ -688,6 +720,8 @@
   });
   if (!data.terms.length) { at("status").textContent = "The model has no term to edit."; return; }
   buildRecord();
+  at("finder").hidden = Math.max(Object.keys(data.attributes).length, data.terms.length) <= 16;
+  at("find").addEventListener("input", find);
   drawTerms();
   state.term = drawTerms.order[0];
   refresh();

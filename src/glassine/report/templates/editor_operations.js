@@ -42,13 +42,17 @@ var Operations = (function () {
     for (var k = 0; k < given.passes; k++) scores = smoothed(scores, weights, given.strength, floor);
     return scores;
   }
+  /* Special codes have no place in an order. */
+  function changes(term, action, bin) {
+    return !((action === "smooth" || action === "monotone") && term.coded && term.coded.indexOf(bin) >= 0);
+  }
   /* Scores of a term after an action, flat; term has shape, outputs, weights, scores. */
   function applied(term, action, given, floor) {
     var outputs = [], cells = [], scores = term.scores.slice(), k;
     for (k = 0; k < term.outputs; k++) if (given.output === undefined || given.output === k) outputs.push(k);
     if (action === "zero") for (k = 0; k < scores.length / term.outputs; k++) cells.push(k);
     else if (given.row !== undefined) cells.push(given.row * term.shape[1] + given.column);
-    else for (k = given.first; k <= given.last; k++) cells.push(k);
+    else for (k = given.first; k <= given.last; k++) if (changes(term, action, k)) cells.push(k);
     outputs.forEach(function (output) {
       var at = cells.map(function (cell) { return cell * term.outputs + output; });
       var part = at.map(function (index) { return scores[index]; }), made;

@@ -8,6 +8,20 @@
     if (className) element.className = className;
     return element;
   };
+  // A name breaks between its words: after a mark, and before a capital.
+  const breakable = (element, name) => {
+    let from = 0;
+    element.replaceChildren();
+    for (let i = 1; i < name.length; i++) {
+      const before = name[i - 1], after = name[i];
+      if (!((/[_\-./:]/.test(before) && /\w/.test(after)) || (/[a-z0-9]/.test(before) && /[A-Z]/.test(after)))) continue;
+      element.append(name.slice(from, i), make("wbr"));
+      from = i;
+    }
+    element.append(name.slice(from));
+    return element;
+  };
+
   // Whole numbers as they are: labels and codes are no measurements.
   const shown = (value) => value === null ? "not known"
     : typeof value !== "number" || Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(12)));
@@ -153,22 +167,41 @@
       return;
     }
     const costed = answer.contrasts[0].cost !== null;
-    holder.append(make("p", answer.agrees
-      ? `The nearest changes, ${costed ? "smallest cost" : "fewest attributes"} first:`
-      : data.tolerance !== null ? "The mean of the tree shown is not close to the black box's answer; these are the nearest changes of the mean:"
-      : "The tree shown does not decide as the black box does; these are the nearest changes of its own decision:"));
-    const list = make("ol");
-    answer.contrasts.forEach((contrast) => {
+    const entry = (contrast) => {
       const item = make("li");
       const changes = contrast.changes.map((change) => `${change.condition} (${shown(change.from)} now, for example ${shown(change.to)})`);
       item.append(make("strong", (data.tolerance === null ? "" : "Mean ") + decided(contrast.decision)), ` if ${changes.join(", and ")}.`);
       if (costed) item.append(` Cost ${roughly(contrast.cost)}.`);
       const goal = answer.goal !== null ? "The black box's answer is also what you asked for." : "The black box's answer is also close to it.";
       if (contrast.confirmed === true) item.append(data.tolerance === null ? " The black box decides so too." : ` ${goal}`);
-      if (contrast.confirmed === false) item.append(` The black box itself does not ${data.tolerance === null ? "decide" : "answer"} so: this holds of the small tree alone.`);
-      list.append(item);
-    });
-    holder.append(list);
+      return item;
+    };
+    const listed = (contrasts) => {
+      const list = make("ol");
+      list.append(...contrasts.map(entry));
+      return list;
+    };
+    // What the black box refutes is no advice: it holds of the small tree alone.
+    const refuted = answer.contrasts.filter((contrast) => contrast.confirmed === false);
+    const advised = answer.contrasts.filter((contrast) => contrast.confirmed !== false);
+    const aside = () => {
+      if (!refuted.length) return;
+      const fold = make("details", undefined, "refuted");
+      fold.append(make("summary", `${refuted.length === 1 ? "1 change" : `${refuted.length} changes`} of the small tree alone: no advice`));
+      fold.append(make("p", `The black box itself does not ${data.tolerance === null ? "decide" : "answer"} so.`), listed(refuted));
+      holder.append(fold);
+    };
+    if (!advised.length) {
+      holder.append(make("p", "No change was found that the black box confirms."));
+      aside();
+      return;
+    }
+    holder.append(make("p", answer.agrees
+      ? `The nearest changes, ${costed ? "smallest cost" : "fewest attributes"} first:`
+      : data.tolerance !== null ? "The mean of the tree shown is not close to the black box's answer; these are the nearest changes of the mean:"
+      : "The tree shown does not decide as the black box does; these are the nearest changes of its own decision:"));
+    holder.append(listed(advised));
+    aside();
   };
 
   const draw = (answer, record, constraints) => {
@@ -193,7 +226,7 @@
     drawContrasts(answer, constraints);
     at("representative-said").textContent = `Group ${answer.group}, at distance ${roughly(answer.distance)} from your record.`;
     const rows = data.names.map((name) => {
-      const row = make("tr"), head = make("th", name);
+      const row = make("tr"), head = breakable(make("th"), name);
       head.scope = "row";
       row.append(head, make("td", shown(record[name])), make("td", shown(answer.representative[name])));
       return row;
@@ -210,6 +243,29 @@
     at("status").className = bad ? "bad" : "";
   };
 
+  document.querySelectorAll("[data-name]").forEach((element) => breakable(element, element.dataset.name));
+
+  // Of a wide model, those attributes are shown whose name holds what is typed.
+  const find = at("find");
+  if (find) {
+    find.addEventListener("input", () => {
+      const wanted = find.value.trim().toLowerCase();
+      let left = 0;
+      data.names.forEach((name, i) => {
+        const hides = !name.toLowerCase().includes(wanted);
+        at("f" + i).closest(".input").hidden = at("m" + i).closest(".input").hidden = hides;
+        if (!hides) left += 1;
+      });
+      at("found").textContent = wanted ? `${left} of ${data.names.length} attributes are shown.` : "";
+    });
+  }
+  const reveal = () => {
+    if (find && find.value) {
+      find.value = "";
+      find.dispatchEvent(new Event("input"));
+    }
+  };
+
   at("example").addEventListener("click", () => {
     data.example.forEach((value, i) => { at("f" + i).value = value; complain(at("f" + i), at("e" + i), ""); });
     say("The example is a published representative. Change a value and ask again.");
@@ -218,6 +274,8 @@
 
   at("query").addEventListener("submit", async (event) => {
     event.preventDefault();
+    // What is missing may be hidden.
+    reveal();
     const record = typed();
     if (!record) {
       say("Some values are missing or outside their range.", true);

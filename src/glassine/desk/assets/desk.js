@@ -1,0 +1,277 @@
+// The desk in the browser: fragments from its own server, actions as JSON with the token of this tab.
+const screen = document.getElementById("screen");
+const said = document.getElementById("said");
+const keys = document.getElementById("keys");
+const single = document.getElementById("single");
+const drafts = new Map();
+let head = "";
+let shown = "";
+let lost = false;
+
+const token = () => sessionStorage.getItem("token");
+const route = () => location.hash.replace(/^#\/?/, "") || "queue";
+const say = text => { said.textContent = ""; said.textContent = text; };
+
+async function ask(method, path, body) {
+  const headers = {authorization: `Bearer ${token()}`};
+  if (body !== undefined && !(body instanceof Blob)) {
+    headers["content-type"] = "application/json";
+    body = JSON.stringify(body);
+  }
+  const answer = await fetch(`/api/${path}`, {method, headers, body});
+  if (answer.ok) return answer;
+  let problem = {detail: `The desk answered ${answer.status}.`};
+  try { problem = await answer.json(); } catch { /* no JSON */ }
+  throw Object.assign(new Error(problem.detail), {status: answer.status, field: problem.field || ""});
+}
+
+function stop(title, text) {
+  lost = true;
+  const part = document.createElement("main");
+  part.id = "main";
+  part.innerHTML = '<section class="verdict inconclusive"><div><h2></h2><p class="why"></p></div></section>';
+  part.querySelector("h2").textContent = title;
+  part.querySelector("p").textContent = text;
+  screen.replaceChildren(part);
+  say(text);
+}
+
+async function begin() {
+  const code = location.hash.startsWith("#code=") ? location.hash.slice(6) : "";
+  if (code) {
+    history.replaceState(null, "", "/");
+    const answer = await fetch("/session", {
+      method: "POST", headers: {"content-type": "application/json"}, body: JSON.stringify({code}),
+    });
+    if (!answer.ok) {
+      stop("This address was used already", "It works once, for one minute. If you did not open it yourself, somebody else did: end the desk, and start it again.");
+      return;
+    }
+    sessionStorage.setItem("token", (await answer.json()).token);
+  }
+  if (!token()) {
+    stop("No session in this tab", "Start glassine desk again: it opens a tab of its own.");
+    return;
+  }
+  single.checked = localStorage.getItem("single") !== "no";
+  await show(true);
+  setInterval(pulse, 1000);
+}
+
+// Drafts: what was typed outlives a reload of the screen, but not the tab.
+const key = form => form.dataset.draft || form.dataset.post;
+
+function keep() {
+  for (const form of screen.querySelectorAll("form[data-post]")) {
+    const values = {};
+    for (const field of form.elements) {
+      if (!field.name || field.type === "hidden") continue;
+      if (field.type === "checkbox" || field.type === "radio") {
+        if (field.checked !== field.defaultChecked) values[`${field.name}=${field.value}`] = field.checked;
+      } else if (field.value !== field.defaultValue && field.tagName !== "BUTTON") values[field.name] = field.value;
+    }
+    if (Object.keys(values).length) drafts.set(key(form), values); else drafts.delete(key(form));
+  }
+}
+
+function restore() {
+  for (const form of screen.querySelectorAll("form[data-post]")) {
+    const values = drafts.get(key(form)) || {};
+    for (const field of form.elements) {
+      const name = field.type === "checkbox" || field.type === "radio" ? `${field.name}=${field.value}` : field.name;
+      if (!(name in values) || field.type === "hidden") continue;
+      if (field.type === "checkbox" || field.type === "radio") field.checked = values[name];
+      else field.value = values[name];
+    }
+  }
+}
+
+async function show(moved) {
+  const wanted = route();
+  let text;
+  try {
+    text = await (await ask("GET", wanted)).text();
+  } catch (error) {
+    if (error.status === 401) stop("The session ended", "Start glassine desk again.");
+    else if (wanted !== "queue" && error.status === 404) location.hash = "#/queue";
+    else say(error.message);
+    return;
+  }
+  if (wanted !== route()) return;
+  keep();
+  const place = scrollY;
+  const active = document.activeElement;
+  const at = active && screen.contains(active)
+    ? active.id ? `#${CSS.escape(active.id)}` : active.name ? `[name="${CSS.escape(active.name)}"]` : active.getAttribute("href") ? `[href="${CSS.escape(active.getAttribute("href"))}"]` : "" : "";
+  const opened = [...screen.querySelectorAll("details")].map(one => one.open);
+  const kept = new Map([...screen.querySelectorAll("#content, #together, #trial")].map(one => [one.id, [...one.childNodes]]));
+  screen.innerHTML = text;
+  const same = shown === wanted;
+  if (same) {
+    screen.querySelectorAll("details").forEach((one, i) => { if (opened[i] !== undefined) one.open = opened[i]; });
+    for (const [id, nodes] of kept) document.getElementById(id)?.replaceChildren(...nodes);
+  } else if (innerWidth < 760) {
+    const waiting = screen.querySelector(".waiting");
+    if (waiting && wanted !== "queue") waiting.open = false;
+  }
+  restore();
+  shown = wanted;
+  document.title = `${screen.querySelector("h1").textContent} – Glassine desk`;
+  if (same) {
+    if (at) screen.querySelector(at)?.focus({preventScroll: true});
+    scrollTo(0, place);
+  } else if (moved && !document.activeElement.closest?.(".queue")) {
+    document.getElementById("main")?.focus({preventScroll: true});
+    scrollTo(0, 0);
+  }
+  screen.dispatchEvent(new Event("drawn"));
+}
+
+async function pulse() {
+  if (lost || document.hidden) return;
+  try {
+    const now = await (await ask("GET", "desk")).json();
+    const next = `${now.head}-${now.waiting}`;
+    if (now.fault) say(now.fault);
+    if (head && next !== head) await show(false);
+    head = next;
+  } catch (error) {
+    if (error.status === 401) stop("The session ended", "Start glassine desk again.");
+    else if (error.status === undefined) stop("The desk was closed", "Start glassine desk again. What you decided is recorded.");
+  }
+}
+
+function values(form, button) {
+  const out = {};
+  const several = new Set([...form.querySelectorAll("fieldset input[type=checkbox]")].map(one => one.name));
+  for (const [name, value] of new FormData(form, button)) {
+    if (["items", "files"].includes(name)) (out[name] ||= []).push(value);
+    else out[name] = value;
+  }
+  for (const name of several) if (["items", "files"].includes(name)) out[name] ||= [];
+  return out;
+}
+
+screen.addEventListener("submit", async event => {
+  const form = event.target;
+  if (!form.dataset.post) return;
+  event.preventDefault();
+  const button = event.submitter;
+  const alert = form.querySelector("[role=alert]");
+  if (form.dataset.busy) return;
+  form.dataset.busy = "yes";
+  if (button) button.disabled = true;
+  if (alert) alert.textContent = "";
+  try {
+    const answer = await (await ask("POST", form.dataset.post, values(form, button))).json();
+    drafts.delete(key(form));
+    form.removeAttribute("data-post");
+    say((button && button.dataset.said) || form.dataset.said || "Done.");
+    if (answer.folder) say(`Written: ${answer.folder}.`);
+    await show(false);
+  } catch (error) {
+    if (alert) alert.textContent = error.message; else say(error.message);
+    const field = error.field && form.querySelector(`[name="${CSS.escape(error.field)}"]`);
+    if (field) {
+      field.setAttribute("aria-invalid", "true");
+      field.focus();
+    }
+    if (error.status === 409) await show(false);
+  } finally {
+    delete form.dataset.busy;
+    if (button) button.disabled = false;
+  }
+});
+
+async function ticket(asked) {
+  return `/t/${(await (await ask("POST", "tickets", asked)).json()).ticket}`;
+}
+
+function download(address) {
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = "";
+  document.body.append(link);
+  link.click();
+  link.remove();
+}
+
+const actions = {
+  async load(button) {
+    const target = document.getElementById(button.dataset.into);
+    if (button.dataset.said) say(button.dataset.said);
+    target.innerHTML = await (await ask("GET", button.dataset.load)).text();
+  },
+  async report(button) {
+    const frame = document.createElement("iframe");
+    frame.setAttribute("sandbox", "allow-scripts");
+    frame.title = "Report of the desk";
+    frame.className = "report";
+    frame.src = await ticket({what: "report", file: button.dataset.report});
+    document.getElementById("content").replaceChildren(frame);
+  },
+  async image(button) {
+    const image = document.createElement("img");
+    image.alt = "The submitted image";
+    image.className = "submitted";
+    image.src = await ticket({what: "image", file: button.dataset.image});
+    document.getElementById("content").replaceChildren(image);
+  },
+  async record(button) { download(await ticket({what: "record", audience: button.dataset.record})); },
+  async reply(button) { download(await ticket({what: "reply", file: button.dataset.reply})); },
+  put(button) {
+    const field = document.getElementById(button.dataset.into);
+    if (!field) return;
+    field.value = field.value ? `${field.value}\n${button.dataset.put}` : button.dataset.put;
+    field.focus();
+  },
+  jump(button) {
+    const target = document.getElementById(button.dataset.jump);
+    target.scrollIntoView({block: "start"});
+    (target.querySelector("input:not([type=hidden])") || target).focus({preventScroll: true});
+  },
+  keys() { keys.showModal(); },
+};
+
+document.addEventListener("click", async event => {
+  const button = event.target.closest("button");
+  if (!button) return;
+  for (const [name, act] of Object.entries(actions)) {
+    if (!(name in button.dataset)) continue;
+    button.disabled = true;
+    try { await act(button); } catch (error) { say(error.message); } finally { button.disabled = false; }
+    return;
+  }
+});
+
+document.addEventListener("input", event => {
+  const table = event.target.dataset.filter && document.getElementById(event.target.dataset.filter);
+  if (!table) return;
+  const wanted = event.target.value.toLowerCase();
+  for (const row of table.tBodies[0].rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+});
+
+single.addEventListener("change", () => localStorage.setItem("single", single.checked ? "yes" : "no"));
+
+document.addEventListener("keydown", event => {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input:not([type=radio]), textarea, select, dialog")) return;
+  if (event.key === "?") { keys.showModal(); event.preventDefault(); return; }
+  if (!single.checked) return;
+  const step = {j: 1, k: -1}[event.key];
+  if (step) {
+    const links = [...screen.querySelectorAll(".queue a")];
+    const at = links.findIndex(link => link.getAttribute("aria-current"));
+    const next = links[Math.min(Math.max(at + step, 0), links.length - 1)];
+    if (next) { location.hash = next.getAttribute("href"); event.preventDefault(); }
+  }
+  const decision = {a: "approve", c: "changes", x: "reject"}[event.key];
+  const choice = decision && screen.querySelector(`input[name=decision][value=${decision}]:enabled`);
+  if (choice) { choice.checked = true; choice.focus(); event.preventDefault(); }
+  if (event.key === "o") { const chooser = screen.querySelector("input[type=file]"); if (chooser) { chooser.click(); event.preventDefault(); } }
+});
+
+window.addEventListener("hashchange", () => { if (!lost) show(true); });
+document.addEventListener("visibilitychange", pulse);
+
+export {ask, say, screen, show, ticket};
+begin();

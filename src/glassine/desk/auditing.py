@@ -1,0 +1,249 @@
+"""The desk's own audits: which files wait for one, each run by a worker, its result stored by hash."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from glassine.desk.desk import Desk, digest_of
+from glassine.desk.folder import HEAD, LARGEST_MODEL, kind_of
+from glassine.desk.state import FileState, Version
+from glassine.desk.stated import STATED
+from glassine.desk.workers import Done, Job, run
+from glassine.errors import DeskError
+
+VERDICTS = {0: "within policy", 1: "outside policy", 3: "inconclusive"}
+NOT_AUDITED = "not audited"
+
+LOOK = "Look at it yourself: the desk audits models only."
+SAID = {
+    "pickle": "Not opened: a pickle can run code. Ask for skops, ONNX or JSON.",
+    "image": f"An image. {LOOK}",
+    "table": f"A table. {LOOK}",
+    "page": "A page that the analyst stated. It is shown as text only, and proves nothing.",
+    "large": f"Larger than {LARGEST_MODEL // 1_000_000} MB: the desk does not audit it.",
+    "domain": "A domain: what the analyst states is public. It goes with a model.",
+    "certificate": "A certificate that the analyst stated. It goes with a model.",
+    "findings": "Findings that the analyst stated. The desk audits the model itself.",
+}
+ASK_FORMAT = "The model in a format that is no code: skops, ONNX or Glassine's JSON, in place of the pickle."
+
+
+class Audits:
+    """Audits that wait or run, and the results of those that ended.
+
+    Parameters
+    ----------
+    desk : Desk
+        The desk.
+    workers : int
+        Workers at a time.
+    """
+
+    def __init__(self, desk: Desk, workers: int = 2) -> None:
+        self._desk = desk
+        self._places = asyncio.Semaphore(workers)
+        self._running: dict[tuple[str, str, str], asyncio.Task[None]] = {}
+        self._results: dict[str, dict[str, Any]] = {}
+        self.failed: dict[tuple[str, str, str], str] = {}
+
+    @property
+    def n_waiting(self) -> int:
+        """How many wait or run."""
+        return len(self._running)
+
+    def start(self) -> None:
+        """Start an audit of each present version that has none under the present policy and answers."""
+        present = self._desk.present()
+        for file in list(self._desk.state.files.values()):
+            version = file.now
+            key = self._key(file, version)
+            if file.id not in present or key in self._running or key in self.failed or version.ended == "released":
+                continue
+            audit = self._desk.audit(version)
+            if audit is not None and (audit.result in self._results or self._path(audit.result).is_file()):
+                continue
+            task = asyncio.get_running_loop().create_task(self._audit(file, version, key))
+            self._running[key] = task
+
+    async def stop(self) -> None:
+        """End all workers."""
+        for task in list(self._running.values()):
+            task.cancel()
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    def result(self, version: Version) -> dict[str, Any] | None:
+        """Return the stored result of a version's present audit; None if it waits, or the stored bytes changed."""
+        audit = self._desk.audit(version)
+        if audit is None:
+            return None
+        if audit.result not in self._results:
+            with suppress(OSError, ValueError):
+                data = self._path(audit.result).read_bytes()
+                if hashlib.sha256(data).hexdigest() == audit.result:
+                    if len(self._results) > 40:
+                        self._results.clear()
+                    self._results[audit.result] = json.loads(data)
+        return self._results.get(audit.result)
+
+    def held(self, version: Version) -> Path | None:
+        """Return where the bytes of an audited model are held, for comparison with later versions."""
+        path = self._desk.own / "held" / version.sha256
+        return path if path.is_file() else None
+
+    def _key(self, file: FileState, version: Version) -> tuple[str, str, str]:
+        return file.id, version.sha256, digest_of([self._desk.settings.policy_digest, version.answers])
+
+    def _path(self, digest: str) -> Path:
+        return self._desk.own / "audits" / f"{digest}.json"
+
+    async def _audit(self, file: FileState, version: Version, key: tuple[str, str, str]) -> None:
+        try:
+            async with self._places:
+                answers = dict(version.answers)
+                result = await self._measure(file, version, answers)
+                data = json.dumps(result, sort_keys=True).encode()
+                digest = hashlib.sha256(data).hexdigest()
+                # Result first: an event whose result is lost would show nothing; a result without an event is no harm.
+                await asyncio.to_thread(store, self._path(digest), data)
+                self._desk.audited(
+                    file.id,
+                    version.sha256,
+                    {
+                        "policy": self._desk.settings.policy,
+                        "policy_sha256": self._desk.settings.policy_digest,
+                        "answers": digest_of(answers),
+                        "verdict": result["verdict"],
+                        "result": digest,
+                    },
+                )
+        except (DeskError, OSError) as error:
+            self.failed[key] = str(error)
+        finally:
+            self._running.pop(key, None)
+
+    async def _measure(self, file: FileState, version: Version, answers: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the desk says of a file: the verdict on a model, or that it is none."""
+        desk = self._desk
+        kind = kind_of(file.name, desk.folder.read(file.name, HEAD), version.size)
+        result: dict[str, Any] = {"kind": kind, "verdict": NOT_AUDITED, "message": "", "page": None, "report": ""}
+        if kind != "model":
+            result["message"] = SAID.get(kind, f"A file of Glassine ({kind}). It goes with a model.")
+            return result
+        held = desk.own / "held" / version.sha256
+        if not held.is_file():
+            temporary = held.with_name(f"new-{os.urandom(8).hex()}")
+            try:
+                digest = await asyncio.to_thread(desk.folder.copy, file.name, temporary)
+                if digest != version.sha256:
+                    raise DeskError(f"{file.name} changed while it was being read.", path=desk.folder.path / file.name)
+                temporary.rename(held)
+            finally:
+                temporary.unlink(missing_ok=True)
+        done = await run(self.job("audit", {file.name: (held, version.sha256)}, answers))
+        verdict = VERDICTS.get(done.status)
+        if done.status == 2 and "supported model format" in done.message:
+            result["kind"], verdict = "other", None
+            held.unlink(missing_ok=True)
+        result["message"] = done.message if verdict is None else ""
+        result["verdict"] = verdict or NOT_AUDITED
+        result["page"] = _json(done.files.get("page.json"))
+        if verdict is not None and result["page"] is None:
+            result["message"] = done.out[:4000]
+        result["findings"] = _json(done.out.encode())
+        result["report"] = done.files.get("report.html", b"").decode(errors="replace")
+        return result
+
+    async def trial(self, file: FileState) -> list[dict[str, Any]] | None:
+        """Return what each copy would be that a remedy makes; None if the bytes are not held or the worker failed."""
+        held = self.held(file.now)
+        if held is None:
+            return None
+        name, policy = f"model{os.path.splitext(file.name)[1]}", self._desk.settings
+        reads, digests, domain = {name: held}, {name: file.now.sha256}, "-"
+        stated = file.now.answers.get("domain")
+        if stated is not None:
+            domain = f"domain{os.path.splitext(stated['name'])[1]}"
+            reads[domain] = self._desk.folder.path / stated["name"]
+            digests[domain] = stated["sha256"]
+        limits = policy.policy
+        if policy.policy_bytes:
+            limits = "policy.toml"
+            reads[limits], digests[limits] = self._desk.own / policy.policy, policy.policy_digest
+        async with self._places:
+            job = Job(
+                words=(name, domain, limits),
+                reads=reads,
+                digests=digests,
+                writes=("trial.json",),
+                module="glassine.desk.trial",
+            )
+            done = await run(job)
+        found: list[dict[str, Any]] | None = _json(done.files.get("trial.json"))
+        return found
+
+    def job(
+        self,
+        command: str,
+        models: Mapping[str, tuple[Path, str]],
+        answers: Mapping[str, Any],
+        options: tuple[str, ...] = (),
+    ) -> Job:
+        """Return an audit of models, under the desk's policy and what was stated."""
+        # models: path and hash of each, by its name.
+        reads = {name: path for name, (path, _) in models.items()}
+        digests = {name: digest for name, (_, digest) in models.items()}
+        words = [command, "-o", "report.html", "--to", "plain", "page.json", "--json", *options]
+        policy = self._desk.settings
+        if policy.policy_bytes:
+            reads[".policy.toml"] = self._desk.own / policy.policy
+            digests[".policy.toml"] = policy.policy_digest
+            words += ["--policy", ".policy.toml"]
+        else:
+            words += ["--policy", policy.policy]
+        for name, value in answers.items():
+            option, kind, _ = STATED[name]
+            if kind == "file":
+                reads[value["name"]] = self._desk.folder.path / value["name"]
+                digests[value["name"]] = value["sha256"]
+                words += [option, f"./{value['name']}"]
+            else:
+                words += [option] if kind == "flag" else [option, str(value)]
+        words += ["--", *(f"./{name}" for name in models)]
+        return Job(words=words, reads=reads, digests=digests, writes=("report.html", "page.json"))
+
+    async def together(self, file: FileState) -> dict[str, Any] | None:
+        """Return the audit of the present version and the one before as one release; None if one is not held."""
+        before = file.before
+        now, then = self.held(file.now), None if before is None else self.held(before)
+        if before is None or now is None or then is None:
+            return None
+        stem, ending = os.path.splitext(file.name)
+        names = {f"{stem}-before{ending}": (then, before.sha256), f"{stem}-now{ending}": (now, file.now.sha256)}
+        async with self._places:
+            done: Done = await run(self.job("audit", names, {}, ("--together",)))
+        page = _json(done.files.get("page.json"))
+        return {"status": done.status, "message": done.message, "page": page}
+
+
+def _json(data: bytes | None) -> Any:
+    try:
+        return json.loads(data) if data else None
+    except ValueError:
+        return None
+
+
+def store(path: Path, data: bytes) -> None:
+    """Write a file that others may be writing at the same time with the same bytes."""
+    temporary = path.with_name(f"new-{os.urandom(8).hex()}")
+    with temporary.open("xb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    temporary.replace(path)

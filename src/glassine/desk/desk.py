@@ -1,0 +1,475 @@
+"""The desk: what people may do, checked and recorded in one transaction each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import socket
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from glassine import __version__
+from glassine.desk.acro import AcroEntry, read_acro
+from glassine.desk.events import DeskEvent, DeskLog, Person
+from glassine.desk.folder import OWN, Folder, FolderFile
+from glassine.desk.settings import DeskSettings, read_settings
+from glassine.desk.state import DECISIONS, DeskState, FileState, Version, file_id, folded
+from glassine.desk.stated import stated_of
+from glassine.errors import DeskError, RefusedActionError
+from glassine.privacy.chained_file import ChainedFile
+
+LOCK = "desk.lock"
+WAIT = 15.0
+"""Seconds to wait for another desk that writes."""
+LONGEST_TEXT = 10_000
+"""Characters of a reason, a note, a question or an answer."""
+STALE = "Another person changed this file since the page was shown. Look at it again; what you wrote is kept."
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Desk:
+    """Decisions on the files of one folder.
+
+    Guarantee
+    ---------
+    None of privacy. What was acknowledged is recorded, and nothing else: each action is one transaction of a chained
+    log, whenever a process is killed. See ``privacy/ledger_log.md`` for what a chain shows, and what it does not.
+
+    Assumptions
+    -----------
+    Accounts are those of the operating system. A person who can write to the folder can rewrite the whole record; only
+    a head that is kept elsewhere shows it.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder.
+    person : Person
+        Who acts.
+    clock : callable, optional
+        Returns the time, with a zone; the system's in UTC by default.
+
+    Raises
+    ------
+    DeskError
+        If the folder, the record or the settings cannot be used.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], person: Person, *, clock: Callable[[], datetime] = _now) -> None:
+        self.folder = Folder(path)
+        self.person = person
+        self._clock = clock
+        self.own = self.folder.path / OWN
+        self._make_own()
+        self.settings: DeskSettings = read_settings(self.own)
+        self._file = ChainedFile(self.own / "desk.db", WAIT, DeskLog)
+        if not os.path.lexists(self._file.path):
+            self._file.create()
+            self._share(self._file.path)
+        if self.settings.checkers and person.role == "checker" and person.account not in self.settings.checkers:
+            raise DeskError(
+                f"the account {person.account!r} is not one of the checkers of this desk.",
+                remedy="Open it with --analyst, or add the account to checkers in .glassine/desk.toml.",
+                path=self.own,
+            )
+        self._known: dict[str, tuple[FolderFile, str]] = {}
+        self._acro: tuple[tuple[object, ...], dict[str, AcroEntry]] = ((), {})
+        self._stamp: tuple[int, ...] = ()
+        self._state = DeskState()
+        self.head = self._identity = ""
+        self.refresh()
+        if self._state.settings != self.settings.body():
+            self.record("settled", self.settings.body())
+
+    # Reading
+
+    @property
+    def state(self) -> DeskState:
+        """What the record comes to, as of the last :meth:`refresh`."""
+        return self._state
+
+    def refresh(self) -> DeskState:
+        """Read the record if it changed, checked whole."""
+        status = self._file.path.stat()
+        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+        if stamp != self._stamp:
+            with self._file.transaction(write=False) as log:
+                self._take(log)
+            self._stamp = stamp
+        return self._state
+
+    @property
+    def identity(self) -> str:
+        """64 hexadecimal digits that no other desk's record has."""
+        return self._identity
+
+    @property
+    def title(self) -> str:
+        """Title of the desk: that of its settings, or the name of the folder."""
+        return self.settings.title or self.folder.path.name
+
+    @staticmethod
+    def folder_digest(path: Path) -> str:
+        """Return the SHA-256 of a file that the desk wrote; empty if it is not there."""
+        try:
+            with path.open("rb") as stream:
+                return hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError:
+            return ""
+
+    def file(self, identity: str) -> FileState:
+        """Return a file by its id.
+
+        Raises
+        ------
+        RefusedActionError
+            If no file has it.
+        """
+        found = self._state.files.get(identity)
+        if found is None:
+            raise RefusedActionError("there is no such file.", remedy="Look at the list again.")
+        return found
+
+    def present(self) -> dict[str, FolderFile]:
+        """Return the files of the folder by id, as the last :meth:`scan` found them."""
+        return {file_id(name): found for name, (found, _) in self._known.items()}
+
+    # Writing
+
+    @contextmanager
+    def writing(self) -> Iterator[DeskLog]:
+        """Open the record for one transaction; one desk writes at a time."""
+        # SQLite's locks do not hold on every network share; a file that is made exclusively does.
+        with self._locked(), self._file.transaction(write=True) as log:
+            self._take(log)
+            yield log
+        self._take(log)
+        status = self._file.path.stat()
+        self._stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+
+    def record(self, kind: str, body: Mapping[str, Any]) -> DeskEvent:
+        """Append one event that needs no check."""
+        with self.writing() as log:
+            return self._append(log, kind, body)
+
+    def now(self) -> str:
+        """Return the time as events have it: UTC, to the second."""
+        return self._clock().astimezone(UTC).isoformat(timespec="seconds")
+
+    def scan(self) -> int:
+        """Look at the folder, record what is new or has changed, and return how many files that were."""
+        found = {one.name: one for one in self.folder.files()}
+        acro = self._read_acro(found)
+        new: list[dict[str, Any]] = []
+        known: dict[str, tuple[FolderFile, str]] = {}
+        for name, one in found.items():
+            old = self._known.get(name)
+            if old is not None and old[0] == one:
+                known[name] = old
+                continue
+            with suppress(DeskError, OSError):
+                digest, size = self.folder.digest(name)
+                known[name] = (one, digest)
+                state = self._state.files.get(file_id(name))
+                if state is None or state.now.sha256 != digest:
+                    new.append(self._received(one, digest, size, acro.get(name)))
+        self._known = known
+        if new:
+            with self.writing() as log:
+                for body in new:
+                    file = self._state.files.get(body["file"])
+                    # Another desk may have been faster.
+                    if file is None or file.now.sha256 != body["sha256"]:
+                        self._append(log, "received", body)
+        return len(new)
+
+    def vote(self, identity: str, asked: Mapping[str, Any]) -> None:
+        """Record a vote on the version that the page showed.
+
+        Raises
+        ------
+        RefusedActionError
+            If the person may not vote, voted in this turn, or shows an earlier state; or a reason is missing.
+        """
+        decision, reason, note = (text_of(asked, name) for name in ("decision", "reason", "note"))
+        with self.writing() as log:
+            file, version = self._current(identity, asked)
+            self.check_voter(version)
+            self._check_open(file, version)
+            if decision not in DECISIONS:
+                raise RefusedActionError("a vote needs a decision.", remedy="Choose one.", field="decision")
+            verdict = self.verdict(version)
+            if not reason and (decision != "approve" or verdict != "within policy"):
+                why = "against the verdict" if verdict == "outside policy" else "without a verdict"
+                why = {"changes": "with a request for changes", "reject": "with a rejection"}.get(decision, why)
+                raise RefusedActionError(
+                    f"a reason is needed {why}.", remedy="Write one sentence for the analyst.", field="reason"
+                )
+            if decision == "approve" and (version.acro or {}).get("blocked"):
+                raise RefusedActionError(
+                    "this entry is marked DO_NOT_RELEASE and cannot be approved.", field="decision"
+                )
+            author = text_of(asked, "author")
+            if version.author == self.person.account and not author:
+                raise RefusedActionError(
+                    "this file belongs to your account.",
+                    remedy="Name its author, if you only copied it here; authors do not check their own files.",
+                    field="author",
+                )
+            body = {
+                **self._on(file, version),
+                "turn": version.turn,
+                "decision": decision,
+                "reason": reason,
+                "note": note,
+                "verified": not self.settings.shared_account,
+            }
+            self._append(log, "voted", body | ({"author": author} if author else {}))
+
+    def check_voter(self, version: Version) -> None:
+        """Raise if the person may not vote on a version."""
+        person = self.person
+        if person.role != "checker":
+            raise RefusedActionError("only checkers vote.", remedy="Open the desk without --analyst.")
+        sent = any(
+            event.body.get("sent") and event.body.get("sha256") == version.sha256
+            for event in self._state.events
+            if event.kind == "received" and event.person.account == person.account
+        )
+        if sent:
+            raise RefusedActionError("you sent this file: its author does not check it.")
+        for vote in version.votes_of(version.turn):
+            same = vote.person.account == person.account
+            if same and (vote.person.name == person.name or not self.settings.shared_account):
+                raise RefusedActionError(
+                    "this account has voted on this version already.",
+                    remedy="The second checker needs an account of the operating system of their own.",
+                )
+
+    def ask(self, identity: str, asked: Mapping[str, Any]) -> None:
+        """Record a question to the analyst; its items are those that were ticked."""
+        items = [str(one) for one in asked.get("items") or ()]
+        text = text_of(asked, "text")
+        if not items and not text:
+            raise RefusedActionError("a question needs a text.", remedy="Tick one, or write it.", field="text")
+        with self.writing() as log:
+            file, version = self._current(identity, asked)
+            self._append(log, "asked", {**self._on(file, version), "items": items, "text": text})
+
+    def answer(self, identity: str, asked: Mapping[str, Any]) -> None:
+        """Record an answer to all open questions of a version, and what it states of the training data."""
+        text, stated = text_of(asked, "text"), stated_of(asked, self.folder)
+        if not text and not stated:
+            raise RefusedActionError("an answer needs a statement or a text.", field="text")
+        with self.writing() as log:
+            file, version = self._current(identity, asked)
+            numbers = [question.number for question in version.open_questions()]
+            body = {**self._on(file, version), "questions": numbers, "text": text, "stated": stated}
+            self._append(log, "answered", body)
+
+    def turn(self, identity: str, asked: Mapping[str, Any]) -> None:
+        """Vote again after unequal votes, return a file to its analyst, or withdraw it: one event."""
+        action = text_of(asked, "action")
+        with self.writing() as log:
+            file, version = self._current(identity, asked)
+            status = version.status(self.settings.needed)
+            body = self._on(file, version)
+            if action == "again" and status in ("conflict", "approved", "changes", "rejected", "returned"):
+                self._append(log, "reopened", {**body, "turn": version.turn + 1})
+            elif action == "return" and status in ("changes", "rejected"):
+                self._append(log, "returned", {**body, "turn": version.turn})
+            elif action == "withdraw" and status in ("waiting", "conflict", "returned"):
+                self._append(log, "withdrawn", {**body, "turn": version.turn, "reason": text_of(asked, "reason")})
+            else:
+                raise RefusedActionError("this is not possible in the present state.", stale=True)
+
+    def audited(self, identity: str, sha256: str, body: Mapping[str, Any]) -> None:
+        """Record an audit of the desk."""
+        self.record("audited", {"file": identity, "sha256": sha256, "glassine": __version__, **body})
+
+    def verdict(self, version: Version) -> str:
+        """Return the verdict of the last audit under the present policy and answers; empty if there is none."""
+        audit = self.audit(version)
+        return audit.verdict if audit is not None else ""
+
+    def audit(self, version: Version) -> Any:
+        """Return the last audit under the present policy and answers, None if there is none."""
+        now = (self.settings.policy_digest, digest_of(version.answers))
+        return next((a for a in reversed(version.audits) if (a.policy_digest, a.answers) == now), None)
+
+    def ready(self) -> list[FileState]:
+        """Return the files that can be signed: two equal approvals, every question closed, the bytes in the folder."""
+        present = self.present()
+        return [
+            file
+            for file in self._state.files.values()
+            if file.id in present
+            and file.now.status(self.settings.needed) == "approved"
+            and not file.now.open_questions()
+        ]
+
+    # Inside
+
+    def _take(self, log: DeskLog) -> None:
+        if len(log.events) < len(self._state.events) or self.head == "":
+            self._state = DeskState()
+        self._state = folded(log.events[len(self._state.events) :], self._state)
+        self.head, self._identity = log.head, log.identity
+
+    def _append(self, log: DeskLog, kind: str, body: Mapping[str, Any]) -> DeskEvent:
+        event = log.append(kind, self.person, self.now(), body)
+        # Rolled back with the transaction: the state is folded anew from the log.
+        return event
+
+    def _current(self, identity: str, asked: Mapping[str, Any]) -> tuple[FileState, Version]:
+        """Return the version that a page showed, if it is the present one."""
+        file = self.file(identity)
+        version = file.now
+        if asked.get("sha256") != version.sha256 or asked.get("changed") not in (version.changed, str(version.changed)):
+            raise RefusedActionError(STALE, stale=True)
+        return file, version
+
+    def _check_open(self, file: FileState, version: Version) -> None:
+        if version.status(self.settings.needed) != "waiting":
+            raise RefusedActionError("the votes on this version are in.", stale=True)
+        found = self._known.get(file.name)
+        if found is None or found[1] != version.sha256:
+            raise RefusedActionError("the file in the folder is not the one that was audited.", stale=True)
+        if self.audit(version) is None:
+            raise RefusedActionError("the desk has not looked at this file yet.", remedy="Wait for its verdict.")
+
+    @staticmethod
+    def _on(file: FileState, version: Version) -> dict[str, Any]:
+        return {"file": file.id, "sha256": version.sha256}
+
+    def _received(self, found: FolderFile, digest: str, size: int, entry: AcroEntry | None) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "file": file_id(found.name),
+            "name": found.name,
+            "size": size,
+            "sha256": digest,
+            "author": account_of(found.owner),
+        }
+        if entry is not None:
+            body["acro"] = entry.body(digest)
+        if self.person.role == "analyst" and body["author"] == self.person.account:
+            body["sent"] = True
+        return body
+
+    def _read_acro(self, found: Mapping[str, FolderFile]) -> dict[str, AcroEntry]:
+        one = found.get("results.json")
+        if one is None:
+            return {}
+        if self._acro[0] != (one,):
+            self._acro = ((one,), read_acro(self.folder))
+        return self._acro[1]
+
+    def _make_own(self) -> None:
+        try:
+            for path in (self.own, self.own / "audits", self.own / "held"):
+                if not path.is_dir():
+                    path.mkdir()
+                    self._share(path)
+        except OSError as error:
+            raise DeskError(f"cannot write to {self.own}: {error.strerror}.", path=self.own) from None
+        if self.own.is_symlink():
+            raise DeskError(f"{self.own} is a link.", remedy="Remove it.", path=self.own)
+
+    def _share(self, path: Path) -> None:
+        """Let the group that can write to the folder also write to the desk's own files."""
+        status = self.folder.path.stat()
+        mode = stat.S_IMODE(path.stat().st_mode) & 0o700
+        group = status.st_mode & 0o070
+        with suppress(OSError):
+            os.chown(path, -1, status.st_gid)
+            path.chmod(mode | (group if path.is_dir() else group & 0o060))
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        path = self.own / LOCK
+        mine = f"{socket.gethostname()} {os.getpid()} {self.person.account}"
+        deadline, handle = time.monotonic() + WAIT, -1
+        while handle < 0:
+            try:
+                handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+            except FileExistsError:
+                if self._left_behind(path):
+                    with suppress(FileNotFoundError):
+                        path.unlink()
+                elif time.monotonic() > deadline:
+                    raise DeskError(
+                        f"another desk has been writing for {WAIT:g} seconds: {_words(path)}.",
+                        remedy=f"Close it; if it is gone, delete {path}.",
+                        path=path,
+                    ) from None
+                else:
+                    time.sleep(0.005)
+        try:
+            os.write(handle, mine.encode())
+            os.close(handle)
+            yield
+        finally:
+            with suppress(FileNotFoundError):
+                path.unlink()
+
+    @staticmethod
+    def _left_behind(path: Path) -> bool:
+        """Return whether a lock is of a process of this computer that has ended."""
+        host, _, rest = _words(path).partition(" ")
+        number = rest.partition(" ")[0]
+        if host != socket.gethostname() or not number.isdigit():
+            return False
+        try:
+            os.kill(int(number), 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            return False
+        return False
+
+
+def _words(path: Path) -> str:
+    with suppress(OSError):
+        return path.read_text(encoding="utf-8", errors="replace")[:200]
+    return ""
+
+
+def text_of(asked: Mapping[str, Any], name: str) -> str:
+    """Return a text of a request, without spaces around it.
+
+    Raises
+    ------
+    RefusedActionError
+        If it is no text, or too long.
+    """
+    value = asked.get(name, "")
+    if value is None:
+        return ""
+    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
+        raise RefusedActionError(f"{name} must be a text of at most {LONGEST_TEXT:,} characters.", field=name)
+    # Line breaks and tabs are text; other control characters are none, and lone halves of pairs cannot be written.
+    return "".join(char for char in value if char in "\n\t" or (char.isprintable())).strip()
+
+
+def digest_of(value: object) -> str:
+    """Return the SHA-256 of plain values, hexadecimal."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def account_of(number: int) -> str:
+    """Return the name of an account of the operating system by its number."""
+    try:
+        import pwd
+
+        return pwd.getpwuid(number).pw_name
+    except (ImportError, KeyError):
+        return f"account {number}"

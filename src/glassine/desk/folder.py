@@ -1,0 +1,227 @@
+"""The folder of a desk: its files by one component, opened without following links, copied with their hash."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import shutil
+import stat
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from glassine.errors import DeskError, RefusedActionError, quoted
+from glassine.files import PICKLES
+
+OWN = ".glassine"
+"""Folder of the desk's own files."""
+
+PIECE = 1 << 20
+LONGEST_NAME = 200
+LARGEST_MODEL = 256_000_000
+"""Bytes of the largest file that is audited, or dropped onto the page as a model."""
+LARGEST_RECORDS = 4_000_000_000
+RECORDS = (".csv", ".tsv", ".parquet", ".pq")
+KEEP_FREE = 64_000_000
+"""Bytes of the disk that an upload leaves free."""
+
+IMAGES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
+SCHEMA = re.compile(rb'"schema"\s*:\s*"glassine\.([a-z_-]+)/')
+HEAD = 4096
+
+NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderFile:
+    """A regular file of the folder, as the directory has it."""
+
+    name: str
+    size: int
+    changed: int  # Nanoseconds
+    inode: int
+    owner: int  # Number of the account
+
+
+def one_component(name: str) -> bool:
+    """Return whether a name is one component that a file of the folder can have."""
+    return (
+        0 < len(name.encode(errors="surrogateescape")) <= LONGEST_NAME
+        and not name.startswith(".")
+        and not any(char in name for char in "/\\\0")
+        and name not in ("..", "checksums")
+    )
+
+
+class Folder:
+    """A folder that was opened once.
+
+    Guarantee: none. Links, pipes and devices are not opened; names are one component, resolved in the opened folder.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder.
+
+    Raises
+    ------
+    DeskError
+        If it is no folder, or cannot be opened.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path).absolute()
+        try:
+            self._handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        except OSError as error:
+            raise DeskError(
+                f"cannot open the folder {self.path}: {error.strerror}.", remedy="Name a folder.", path=self.path
+            ) from None
+
+    def close(self) -> None:
+        """Close it."""
+        with suppress(OSError):
+            os.close(self._handle)
+
+    def files(self) -> list[FolderFile]:
+        """Return the regular files directly in the folder, sorted by name; links are none."""
+        found = []
+        for name in os.listdir(self._handle):
+            if not one_component(name):
+                continue
+            with suppress(OSError):
+                status = os.stat(name, dir_fd=self._handle, follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode):
+                    found.append(
+                        FolderFile(
+                            name=name,
+                            size=status.st_size,
+                            changed=status.st_mtime_ns,
+                            inode=status.st_ino,
+                            owner=status.st_uid,
+                        )
+                    )
+        return sorted(found, key=lambda one: one.name)
+
+    @contextmanager
+    def opened(self, name: str, under: str = "") -> Iterator[int]:
+        """Open a regular file for reading, and return its descriptor.
+
+        Raises
+        ------
+        DeskError
+            If there is none by this name, or it is a link, a pipe or a device.
+        """
+        if not one_component(name):
+            raise DeskError(f"a file must have a name of one component, got {quoted(name)}.", path=self.path)
+        inner = None
+        try:
+            try:
+                if under:
+                    flags = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOT_FOLLOWED
+                    inner = os.open(under, flags, dir_fd=self._handle)
+                handle = os.open(name, os.O_RDONLY | NOT_FOLLOWED, dir_fd=self._handle if inner is None else inner)
+            finally:
+                if inner is not None:
+                    os.close(inner)
+        except OSError as error:
+            reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
+            raise DeskError(f"cannot open {quoted(name)}: {reason}.", path=self.path / name) from None
+        try:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise DeskError(f"cannot open {quoted(name)}: it is no regular file.", path=self.path / name)
+            yield handle
+        finally:
+            os.close(handle)
+
+    def read(self, name: str, most: int, under: str = "") -> bytes:
+        """Return the first bytes of a file, at most so many."""
+        with self.opened(name, under) as handle:
+            parts, left = [], most
+            while left and (part := os.read(handle, min(left, PIECE))):
+                parts.append(part)
+                left -= len(part)
+            return b"".join(parts)
+
+    def digest(self, name: str) -> tuple[str, int]:
+        """Return the SHA-256 of a file, hexadecimal, and its size in bytes."""
+        sha, size = hashlib.sha256(), 0
+        with self.opened(name) as handle:
+            while part := os.read(handle, PIECE):
+                sha.update(part)
+                size += len(part)
+        return sha.hexdigest(), size
+
+    def copy(self, name: str, target: Path) -> str:
+        """Copy a file to a new file, and return the SHA-256 of the bytes that were copied."""
+        sha = hashlib.sha256()
+        with self.opened(name) as handle, target.open("xb") as stream:
+            while part := os.read(handle, PIECE):
+                sha.update(part)
+                stream.write(part)
+            stream.flush()
+            os.fsync(stream.fileno())
+        return sha.hexdigest()
+
+    async def receive(self, name: str, body: AsyncIterator[bytes]) -> str:
+        """Write a new file from a stream, and return its name; a file that exists is never replaced.
+
+        Raises
+        ------
+        RefusedActionError
+            If the name is no component or is taken, or the disk has too little room.
+        """
+        if not one_component(name) or name.startswith(("-", "release-", "checkers-")):
+            raise RefusedActionError(f"a file must have a name of one component, got {quoted(name)}.")
+        temporary = f"{OWN}/upload-{os.urandom(8).hex()}"
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOT_FOLLOWED, 0o640, dir_fd=self._handle)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                async for part in body:
+                    if shutil.disk_usage(self.path).free < KEEP_FREE + len(part):
+                        raise RefusedActionError("the disk is full.", remedy="Make room, then drop the file again.")
+                    stream.write(part)
+                stream.flush()
+                os.fsync(stream.fileno())
+            try:
+                # A link fails where the name exists; a rename would replace it.
+                os.link(temporary, name, src_dir_fd=self._handle, dst_dir_fd=self._handle, follow_symlinks=False)
+            except FileExistsError:
+                raise RefusedActionError(
+                    f"the folder has a file {quoted(name)} already.", remedy="Rename the new one."
+                ) from None
+        finally:
+            os.unlink(temporary, dir_fd=self._handle)
+        return name
+
+    def free_name(self, stem: str, ending: str) -> str:
+        """Return a name that no file of the folder has."""
+        taken = set(os.listdir(self._handle))
+        names = (f"{stem}{'' if number == 1 else f'-{number}'}{ending}" for number in range(1, 10_000))
+        return next(name for name in names if name not in taken)
+
+
+def kind_of(name: str, head: bytes, size: int) -> str:
+    """Return what a file is by its name and first bytes, without reading it.
+
+    ``model`` is what an audit may be able to read; ``pickle``, ``image``, ``table``, ``page`` and ``large`` are not
+    audited; the name of a schema of Glassine, such as ``domain``, is a file that goes with a model.
+    """
+    ending = os.path.splitext(name)[1].lower()
+    zipped = head.startswith(b"PK\x03\x04") and ending not in (".skops", ".zip")
+    if ending in PICKLES or head[:1] == b"\x80" or (zipped and ending in (".npz", ".npy", "")):
+        return "pickle"
+    if any(head.startswith(magic) for magic in IMAGES) or head.startswith(b"%PDF") or ending == ".svg":
+        return "image"
+    if ending in RECORDS or ending in (".xlsx", ".xls", ".ods"):
+        return "table"
+    if ending in (".html", ".htm"):
+        return "page"
+    if size > LARGEST_MODEL:
+        return "large"
+    found = SCHEMA.search(head[:HEAD])
+    schema = found[1].decode() if found else "model"
+    return "model" if schema in ("model", "summary", "surrogates", "signed-release") else schema

@@ -1,0 +1,228 @@
+"""Signing and releasing: copies of approved bytes with their record, written beside the submitted files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from glassine import __version__
+from glassine.desk.acro import as_results
+from glassine.desk.desk import Desk, text_of
+from glassine.desk.events import DeskEvent
+from glassine.desk.state import DECISIONS, DeskState, Signing
+from glassine.errors import DeskError, RefusedActionError
+from glassine.files import json_text
+
+FIELDS = ("recipient", "purpose", "conditions", "review_by")
+SCHEMA = "glassine.desk-record/1"
+LIMITS = (
+    "Identity is the account of the operating system and a stated name and role. Anyone who can read the record on "
+    "the disk can read hidden votes. The chain shows damage and partial edits; it does not show a rewriting of the "
+    "whole file by a person who can write it, unless its head was kept elsewhere."
+)
+
+Render = Callable[[Mapping[str, Any]], str]
+
+
+def sign(desk: Desk, asked: Mapping[str, Any]) -> int:
+    """Record the sign-off of files, and return its number.
+
+    Raises
+    ------
+    RefusedActionError
+        If the person is no checker, a file is not ready or has changed, or a statement is missing.
+    """
+    stated = {name: text_of(asked, name) for name in FIELDS}
+    chosen = asked.get("files")
+    chosen = [chosen] if isinstance(chosen, str) else list(chosen or ())
+    if desk.person.role != "checker":
+        raise RefusedActionError("only checkers sign.", remedy="Open the desk without --analyst.")
+    if not chosen:
+        raise RefusedActionError("a sign-off needs at least one file.", field="files")
+    for name in ("recipient", "purpose"):
+        if not stated[name]:
+            raise RefusedActionError(f"a sign-off needs a {name}.", remedy="Fill it in.", field=name)
+    if stated["review_by"]:
+        try:
+            date.fromisoformat(stated["review_by"])
+        except ValueError:
+            raise RefusedActionError("the day of review must be a day such as 2027-11-29.", field="review_by") from None
+    if not asked.get("looked"):
+        raise RefusedActionError(
+            "confirm that you have looked at what the files hold.", remedy="Tick the box.", field="looked"
+        )
+    with desk.writing() as log:
+        ready = {f"{file.id}:{file.now.sha256}": file for file in desk.ready()}
+        files = []
+        for one in chosen:
+            file = ready.get(str(one))
+            if file is None:
+                raise RefusedActionError("a file is no longer ready to be signed.", stale=True)
+            author = {desk.person.account} & {file.now.author}
+            named = {vote.stated_author for vote in file.now.votes_of(file.now.turn)} - {""}
+            if author and not named:
+                raise RefusedActionError(f"{file.name} belongs to your account: another checker signs it.")
+            files.append({"file": file.id, "name": file.name, "sha256": file.now.sha256, "acro": file.now.acro})
+        body = {**stated, "files": files, "head": log.head}
+        return log.append("signed", desk.person, desk.now(), body).number
+
+
+def release(desk: Desk, number: int, render: Render) -> Path:
+    """Write the copies of a sign-off and their record, and return the folder.
+
+    The bytes are hashed as they are copied; a file that is not the one that was signed ends the release, and nothing
+    of it stays. The folder appears whole under its name; a process that is killed before leaves nothing of it.
+
+    Raises
+    ------
+    RefusedActionError
+        If there is no such sign-off, or it was written already.
+    DeskError
+        If a file changed since it was signed, or cannot be copied.
+    """
+    state = desk.refresh()
+    signing = state.signings.get(number)
+    if signing is None or number in state.written:
+        raise RefusedActionError("there is no such sign-off to write.", stale=True)
+    place = sorted(state.signings).index(number) + 1
+    target = desk.folder.path / f"release-{place}"
+    private = desk.folder.path / f"checkers-{place}"
+    # A killed process may have left the folders without the event: they are as they would be written now.
+    if not (target.is_dir() and not target.is_symlink()):
+        temporary = desk.own / f"release-{os.urandom(8).hex()}"
+        try:
+            _write(desk, state, signing, temporary, render)
+            kept = desk.own / f"{temporary.name}-checkers"
+            kept.mkdir()
+            _write_new(kept / "record.json", json_text(record_of(state, desk, "checkers", signing)))
+            _write_new(kept / "record.html", render(record_of(state, desk, "checkers", signing)))
+            head = {"identity": desk.identity, "entries": len(state.events), "head": desk.head}
+            _write_new(kept / "chain.json", json_text(head))
+            if not private.exists():
+                kept.rename(private)
+            temporary.rename(target)
+        finally:
+            for left in (temporary, desk.own / f"{temporary.name}-checkers"):
+                shutil.rmtree(left, ignore_errors=True)
+    for one in signing.body["files"]:
+        if desk.folder_digest(target / one["name"]) != one["sha256"]:
+            raise DeskError(f"{target} exists and is not this release.", remedy="Move it away.", path=target)
+    body = {"signing": number, "folder": target.name, "files": [dict(one, acro=None) for one in signing.body["files"]]}
+    if number not in desk.refresh().written:
+        desk.record("released", body)
+    return target
+
+
+def _write(desk: Desk, state: DeskState, signing: Signing, target: Path, render: Render) -> None:
+    target.mkdir()
+    (target / "checksums").mkdir()
+    entries = []
+    for one in signing.body["files"]:
+        name = one["name"]
+        if desk.folder.copy(name, target / name) != one["sha256"]:
+            raise DeskError(
+                f"{name} is not the file that was signed: it changed since. Nothing was released.",
+                remedy="Check the new version as any other.",
+                path=desk.folder.path / name,
+            )
+        _write_new(target / "checksums" / f"{name}.txt", one["sha256"])
+        file = state.files[one["file"]]
+        version = next(v for v in file.versions if v.sha256 == one["sha256"])
+        reasons = [vote.reason for vote in version.votes_of(version.turn) if vote.reason]
+        entries.append({"name": name, "acro": one["acro"], "reason": " ".join(reasons), "at": signing.at})
+    public = record_of(state, desk, "public", signing)
+    _write_new(target / "results.json", json_text(as_results(entries)))
+    _write_new(target / "record.json", json_text(public))
+    _write_new(target / "record.html", render(public))
+
+
+def _write_new(path: Path, text: str) -> None:
+    with path.open("x", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def record_of(state: DeskState, desk: Desk, audience: str, signing: Signing | None = None) -> dict[str, Any]:
+    """Return the record of a desk, or of one release, as plain values.
+
+    The public one holds decisions: who decided what on which bytes, when and for which published reason. It holds
+    neither notes, nor questions, nor verdicts and digests of audits, which may depend on records.
+    """
+    about = None if signing is None else {(one["file"], one["sha256"]) for one in signing.body["files"]}
+    events = [shown for event in state.events if (shown := _shown(event, state, desk, audience, about)) is not None]
+    record: dict[str, Any] = {
+        "schema": SCHEMA,
+        "audience": audience,
+        "glassine": __version__,
+        "title": desk.title,
+        "policy": desk.settings.policy,
+        "policy_sha256": desk.settings.policy_digest,
+        "needed": desk.settings.needed,
+        "limits": LIMITS,
+        "events": events,
+    }
+    if signing is not None:
+        record["sign_off"] = {
+            "who": signing.person.name,
+            "role": signing.person.role,
+            "account": signing.person.account,
+            "day": signing.at[:10],
+            **{name: signing.body[name] for name in FIELDS},
+            "files": [{"name": one["name"], "sha256": one["sha256"]} for one in signing.body["files"]],
+        }
+    if audience == "checkers":
+        record["chain"] = {"identity": desk.identity, "entries": len(state.events), "head": desk.head}
+    return record
+
+
+PUBLIC = ("voted", "signed", "released", "returned", "withdrawn")
+
+
+def _shown(
+    event: DeskEvent, state: DeskState, desk: Desk, audience: str, about: set[tuple[str, str]] | None
+) -> dict[str, Any] | None:
+    """Return what a record shows of an event, None for nothing."""
+    body = event.body
+    if about is not None and not _concerns(body, about):
+        return None
+    if audience == "public" and event.kind not in PUBLIC:
+        return None
+    base: dict[str, Any] = {
+        "at": event.at,
+        "kind": event.kind,
+        "who": event.person.name,
+        "account": event.person.account,
+    }
+    if audience == "checkers":
+        base = {"number": event.number, **base, "role": event.person.role, "hash": event.hash}
+    file = state.files.get(body.get("file", ""))
+    if file is not None:
+        base |= {"file": file.name, "sha256": body.get("sha256", "")}
+    if event.kind == "voted":
+        version = state.version(body)
+        counted = version is not None and len(version.votes_of(body["turn"])) >= desk.settings.needed
+        if not counted and event.person != desk.person:
+            # That another person voted is no secret; how is one, until all votes of the turn are in.
+            return base | {"decision": "hidden until all votes are in"} if audience == "checkers" else None
+        if audience == "public" and not counted:
+            return None
+        base |= {"turn": body["turn"], "decision": DECISIONS[body["decision"]], "reason": body["reason"]}
+        return base | {"note": body["note"]} if audience == "checkers" else base
+    if event.kind in ("signed", "released"):
+        named = [{"name": one["name"], "sha256": one["sha256"]} for one in body["files"]]
+        stated = {name: body[name] for name in FIELDS if name in body}
+        return base | {"files": named} | stated
+    if audience == "checkers":
+        kept = ("verdict", "policy", "items", "text", "stated", "reason", "column", "domain", "turn", "epsilon", "note")
+        base |= {name: body[name] for name in kept if name in body}
+    return base
+
+
+def _concerns(body: Mapping[str, Any], about: set[tuple[str, str]]) -> bool:
+    named: Sequence[Mapping[str, Any]] = body.get("files") or [body]
+    return any((one.get("file"), one.get("sha256")) in about for one in named)

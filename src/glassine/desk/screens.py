@@ -1,0 +1,360 @@
+"""The screens of the desk as fragments of HTML; every text is escaped, names are shown without control characters."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from glassine import __version__
+from glassine.desk.auditing import ASK_FORMAT, Audits
+from glassine.desk.desk import Desk
+from glassine.desk.folder import IMAGES
+from glassine.desk.releasing import LIMITS, record_of
+from glassine.desk.state import DECISIONS, WORDS, FileState, Version
+from glassine.desk.stated import STATED
+from glassine.errors import RefusedActionError
+
+if TYPE_CHECKING:
+    from glassine.desk.workbench import Workbench
+
+REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
+)
+"""What a report may do that the desk made: fold and unfold, without an origin."""
+IMAGE_POLICY = "default-src 'none'; frame-ancestors 'self'; sandbox"
+
+LONGEST_TEXT = 200_000
+"""Bytes of a file that are shown as text."""
+MOST_ROWS, MOST_COLUMNS = 200, 60
+LARGEST_IMAGE = 20_000_000
+LARGEST_DOWNLOAD = 50_000_000
+MARKS = {"within policy": ("ok", "✓"), "outside policy": ("no", "✕")}
+DIRECTIONS = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
+KEPT = "\n\t"
+
+NAMES = {
+    "queue": "To check",
+    "decided": "Decided",
+    "signoff": "Sign off",
+    "record": "Record",
+    "workbench": "Workbench",
+}
+
+
+def clean(text: object) -> str:
+    """Return a text with control characters and direction overrides made visible; line breaks and tabs are kept."""
+    # As glassine.report.wording.clean, which brings readers of records into the process.
+    return "".join(
+        "\ufffd" if (unicodedata.category(c) in ("Cc", "Cs") and c not in KEPT) or c in DIRECTIONS else c
+        for c in str(text)
+    )
+
+
+def _code(text: str) -> Markup:
+    pieces = re.split(r"`([^`]+)`", text)
+    return Markup("").join(
+        Markup("<code>{0}</code>").format(piece) if i % 2 else Markup.escape(piece) for i, piece in enumerate(pieces)
+    )
+
+
+def ordinal(number: int) -> str:
+    """Return a number as 1st, 2nd, 3rd, 4th."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number % 100 not in (11, 12, 13) else 0, "th")
+    return f"{number}{ending}"
+
+
+@functools.cache
+def environment() -> Environment:
+    """Return the templates of the desk; blocks that reports share are the report's."""
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader("glassine.desk"), PackageLoader("glassine.report")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"clean": clean, "code": _code, "when": _when, "ordinal": ordinal, "size": _size}
+    made.globals |= {"decisions": DECISIONS, "stated": STATED, "version": __version__, "limits": LIMITS}
+    return made
+
+
+def _when(at: str) -> str:
+    """Return a time as people read it: the day, the minute and the zone."""
+    return f"{at[:10]} {at[11:16]} UTC"
+
+
+def _size(n: int) -> str:
+    return f"{n:,} bytes" if n < 10_000 else f"{n / 1000:,.0f} kB" if n < 10_000_000 else f"{n / 1e6:,.0f} MB"
+
+
+class Screens:
+    """What a person sees of a desk.
+
+    Parameters
+    ----------
+    desk : Desk
+        The desk.
+    audits : Audits
+        Its audits.
+    workbench : Workbench
+        What analysts do at it.
+    """
+
+    def __init__(self, desk: Desk, audits: Audits, workbench: Workbench) -> None:
+        self._desk = desk
+        self._audits = audits
+        self._workbench = workbench
+
+    def shell(self) -> str:
+        """Return the page that everything else is put into: it holds no data of the folder."""
+        return environment().get_template("shell.html").render()
+
+    def screen(self, name: str, chosen: str = "") -> str | None:
+        """Return a screen by its name, of a chosen file; None if there is no such screen."""
+        if name not in NAMES:
+            return None
+        values: dict[str, Any] = {"here": name, "names": NAMES, "desk": self._desk, "chosen": chosen}
+        values["count"] = len(self._waiting())
+        values["person"] = self._desk.person
+        values["fault"] = ""
+        make = {
+            "queue": self._queue,
+            "decided": self._decided,
+            "signoff": self._signoff,
+            "record": self._record,
+            "workbench": self._workbench.values,
+        }[name]
+        return environment().get_template(f"{name}.html").render(values | make(chosen))
+
+    def record_page(self, record: Mapping[str, Any]) -> str:
+        """Return a record as a whole page, which loads nothing."""
+        return environment().get_template("record_page.html").render(record=record)
+
+    def text(self, identity: str) -> str:
+        """Return the content of a file as text, as a table with marked cells, or as what it is."""
+        file = self._desk.file(identity)
+        kind = (self._audits.result(file.now) or {}).get("kind", "model")
+        values: dict[str, Any] = {"file": file, "kind": kind, "rows": [], "text": "", "cut": False, "marks": {}}
+        data = self._desk.folder.read(file.name, LONGEST_TEXT)
+        values["cut"] = file.now.size > len(data)
+        if kind == "pickle" or b"\0" in data[:1000]:
+            values["kind"] = "binary"
+        elif kind == "table" and file.name.lower().endswith((".csv", ".tsv")):
+            split = "\t" if file.name.lower().endswith(".tsv") else ","
+            lines = csv.reader(io.StringIO(data.decode("utf-8-sig", "replace")), delimiter=split)
+            values["rows"] = [row[:MOST_COLUMNS] for row, _ in zip(lines, range(MOST_ROWS + 1), strict=False)]
+            cells = (file.now.acro or {}).get("cells", {})
+            for rule, places in cells.items():
+                for row, column in places:
+                    values["marks"].setdefault((row + 1, column + 1), []).append(rule)
+        else:
+            values["text"] = clean(data.decode("utf-8", "replace"))
+        return environment().get_template("text.html").render(values)
+
+    async def together(self, identity: str) -> str:
+        """Return what the last two versions of a file reveal together."""
+        file = self._desk.file(identity)
+        found = await self._audits.together(file)
+        return environment().get_template("together.html").render(found=found, file=file)
+
+    async def trial(self, identity: str) -> str:
+        """Return what the copies would be that the remedies of a file make."""
+        found = await self._audits.trial(self._desk.file(identity))
+        return environment().get_template("trial.html").render(found=found)
+
+    def document(self, asked: Mapping[str, Any]) -> tuple[bytes, dict[str, str]]:
+        """Return a report, an image or a download, with its headers.
+
+        Raises
+        ------
+        RefusedActionError
+            If there is no such document.
+        """
+        what = asked.get("what")
+        if what == "record":
+            audience = "checkers" if asked.get("audience") == "checkers" else "public"
+            text = json.dumps(record_of(self._desk.state, self._desk, audience), indent=2) + "\n"
+            self._desk.record("exported", {"audience": audience})
+            return text.encode(), _download("application/json", f"record-{audience}.json")
+        file = self._desk.file(str(asked.get("file", "")))
+        if what == "report":
+            result = self._audits.result(file.now)
+            if result is None or not result["report"]:
+                raise RefusedActionError("there is no report on this file.")
+            headers = {
+                "content-type": "text/html; charset=utf-8",
+                "content-security-policy": REPORT_POLICY,
+                "x-frame-options": "SAMEORIGIN",
+            }
+            return result["report"].encode(), headers
+        if what == "image":
+            data = self._desk.folder.read(file.name, LARGEST_IMAGE)
+            kind = next((kind for magic, kind in IMAGES.items() if data.startswith(magic)), None)
+            if kind is None:
+                raise RefusedActionError("this is not an image that the desk shows.", remedy="Look at it as text.")
+            return data, {"content-type": kind, "content-security-policy": IMAGE_POLICY}
+        if what == "reply":
+            text = environment().get_template("reply.txt").render(self._of(file))
+            return text.encode(), _download("text/plain; charset=utf-8", "reply.txt")
+        raise RefusedActionError("there is no such document.")
+
+    # Values of the screens
+
+    def _waiting(self) -> list[FileState]:
+        present = self._desk.present()
+        open_ones = ("waiting", "conflict", "changes", "rejected", "approved", "signed")
+        return [
+            file
+            for file in self._desk.state.files.values()
+            if file.id in present
+            and file.now.status(self._desk.settings.needed) in open_ones
+            and file.name not in ("results.json", "config.json")
+        ]
+
+    def _queue(self, chosen: str) -> dict[str, Any]:
+        files = sorted(self._waiting(), key=self._place)
+        if self._desk.person.role == "analyst":
+            files = [f for f in self._desk.state.files.values() if f.now.author == self._desk.person.account]
+        named = next((file for file in self._desk.state.files.values() if file.id == chosen), None)
+        shown = named or (files[0] if files else None)
+        items = [self._item(file) for file in files]
+        if named is not None and named not in files:
+            items.append(self._item(named))
+        return {
+            "files": items,
+            "shown": None if shown is None else self._of(shown),
+            "to_sign": len(self._desk.ready()),
+        }
+
+    def _place(self, file: FileState) -> tuple[bool, bool, str]:
+        """Return what orders the queue: what waits for this person first, then models, then names."""
+        version, kind = file.now, (self._audits.result(file.now) or {}).get("kind", "model")
+        waits = version.status(self._desk.settings.needed) in ("waiting", "conflict") and not self._voted(version)
+        return not waits, kind not in ("model", "pickle"), file.name.lower()
+
+    def _voted(self, version: Version) -> bool:
+        return any(vote.person == self._desk.person for vote in version.votes_of(version.turn))
+
+    def _item(self, file: FileState) -> dict[str, Any]:
+        """Return what a list shows of a file."""
+        version, needed = file.now, self._desk.settings.needed
+        result, status = self._audits.result(version), version.status(self._desk.settings.needed)
+        verdict = "" if result is None else result["verdict"]
+        kind, symbol = MARKS.get(verdict, ("ask", "?" if result else "…"))
+        page = (result or {}).get("page") or {}
+        if page:
+            against = sum(check["status"] == "fail" for check in page["checks"])
+            about = f": {against} of {len(page['checks'])} checks" if verdict == "outside policy" else ""
+            said = f"{page['headline']}{about}"
+        else:
+            said = "Being audited" if result is None else str(result["message"] or "Not audited")
+        n = len(version.votes_of(version.turn))
+        if status == "waiting":
+            left = needed - n
+            votes = "You decided" if self._voted(version) else f"{n} decided" if n else ""
+            where = f"{votes}; {left} more needed" if votes else ("New" if file.before is None else "")
+        else:
+            where = WORDS[status]
+        place = "" if file.before is None else f"{ordinal(len(file.versions))} submission"
+        acro = "" if version.acro is None else f"from ACRO: {version.acro['status'] or 'no status'}"
+        return {
+            "id": file.id,
+            "name": clean(file.name),
+            "mark": kind,
+            "symbol": symbol,
+            "said": clean(said),
+            "where": ", ".join(filter(None, (place, where, clean(version.author), clean(acro)))),
+            "status": WORDS[status],
+            "at": version.at,
+        }
+
+    def _of(self, file: FileState) -> dict[str, Any]:
+        """Return everything that the screen of one file shows."""
+        desk, version = self._desk, file.now
+        result = self._audits.result(version)
+        status = version.status(desk.settings.needed)
+        try:
+            desk.check_voter(version)
+            barred = ""
+        except RefusedActionError as error:
+            barred = str(error)
+        votes = version.votes_of(version.turn)
+        requests = list(((result or {}).get("page") or {}).get("requests") or ())
+        if (result or {}).get("kind") == "pickle":
+            requests = [ASK_FORMAT]
+        asked = {item for question in version.questions for item in question.items}
+        return {
+            **self._item(file),
+            "file": file,
+            "version": version,
+            "result": result,
+            "page": (result or {}).get("page"),
+            "verdict": "" if result is None else result["verdict"],
+            "status_id": status,
+            "barred": barred,
+            "own": version.author == desk.person.account,
+            "votes": [vote for vote in votes if version.shows(vote, desk.person, desk.settings.needed)],
+            "n_votes": len(votes),
+            "hidden": sum(not version.shows(vote, desk.person, desk.settings.needed) for vote in votes),
+            "earlier": [vote for vote in version.votes if vote.turn < version.turn],
+            "needed": desk.settings.needed,
+            "missing": [item for item in requests if item not in asked],
+            "requests": requests,
+            "before": file.before,
+            "compared": self._compared(file),
+            "domains": [
+                one.name
+                for one in desk.state.files.values()
+                if one.id in desk.present() and (self._audits.result(one.now) or {}).get("kind") == "domain"
+            ],
+            "present": file.id in desk.present(),
+            "waits": result is None,
+            "failed": next((said for key, said in self._audits.failed.items() if key[1] == version.sha256), ""),
+        }
+
+    def _compared(self, file: FileState) -> list[tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]]:
+        """Return the checks of the version before and of this one, side by side."""
+        if file.before is None:
+            return []
+        pages = [(self._audits.result(one) or {}).get("page") or {} for one in (file.before, file.now)]
+        then, now = ({check["rule"]: check for check in page.get("checks", ())} for page in pages)
+        labels = {rule: check["label"] for checks in (then, now) for rule, check in checks.items()}
+        return [(label, then.get(rule), now.get(rule)) for rule, label in labels.items()]
+
+    def _decided(self, _: str) -> dict[str, Any]:
+        needed = self._desk.settings.needed
+        ended = ("released", "returned", "withdrawn")
+        files = [file for file in self._desk.state.files.values() if file.now.status(needed) in ended]
+        return {"files": [self._item(file) for file in files]}
+
+    def _signoff(self, _: str) -> dict[str, Any]:
+        desk = self._desk
+        return {
+            "ready": [self._of(file) for file in desk.ready()],
+            "unwritten": [one for number, one in desk.state.signings.items() if number not in desk.state.written],
+            "blocked": [
+                self._item(file) for file in self._waiting() if file.id not in {one.id for one in desk.ready()}
+            ],
+        }
+
+    def _record(self, _: str) -> dict[str, Any]:
+        record = record_of(self._desk.state, self._desk, "checkers")
+        return {"record": record, "events": list(reversed(record["events"]))[:500]}
+
+
+def _download(kind: str, name: str) -> dict[str, str]:
+    return {
+        "content-type": kind,
+        "content-disposition": f'attachment; filename="{name}"',
+        "content-security-policy": "default-src 'none'; sandbox",
+    }

@@ -1,0 +1,52 @@
+"""Serving a desk on the loopback until it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import webbrowser
+from collections.abc import Callable
+
+from glassine.desk.app import DeskApp
+from glassine.server.running import configured, listen
+
+HOST = "127.0.0.1"
+
+
+def serve(app: DeskApp, say: Callable[[str], None], *, open_browser: bool) -> None:
+    """Serve a desk, open the browser, and return when it is stopped.
+
+    Raises
+    ------
+    GlassineError
+        If the loopback cannot be used, or a package of the extra ``desk`` is not installed.
+    """
+    listening = listen(HOST, 0)
+    address = f"http://{HOST}:{listening.getsockname()[1]}/#code={app.session.code}"
+    say(f"The desk is open at {address}\nThe address works once, for one minute. Press Ctrl-C to close the desk.")
+    if open_browser:
+        webbrowser.open(address)
+    if asyncio.run(run_desk(app, listening)):
+        say("Another person used the address of this desk before you: it was closed. Start it again.")
+
+
+async def run_desk(app: DeskApp, listening: object) -> bool:
+    """Serve until a signal ends it; return whether it ended because its code was used twice."""
+    import uvicorn
+
+    server = uvicorn.Server(configured(app.asgi, limits=app.limits, access=app.access))
+    watching = asyncio.create_task(app.watch())
+    contested = asyncio.create_task(app.session.contested.wait())
+    serving = asyncio.create_task(server.serve(sockets=[listening]))  # type: ignore[list-item]
+    try:
+        await asyncio.wait({serving, contested}, return_when=asyncio.FIRST_COMPLETED)
+        server.should_exit = True
+        await serving
+    finally:
+        watching.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watching
+        await app.audits.stop()
+        ended = contested.done()
+        contested.cancel()
+    return ended

@@ -1,0 +1,252 @@
+"""The state of a desk: its events folded to files, their versions, questions and votes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from glassine.desk.events import DeskEvent, Person
+
+Decision = Literal["approve", "changes", "reject"]
+DECISIONS: dict[str, str] = {"approve": "Approve", "changes": "Ask for changes", "reject": "Reject"}
+
+Status = Literal[
+    "waiting", "conflict", "approved", "changes", "rejected", "signed", "released", "returned", "withdrawn"
+]
+WORDS: dict[Status, str] = {
+    "waiting": "To check",
+    "conflict": "Votes differ",
+    "approved": "Approved, not signed",
+    "changes": "Changes agreed",
+    "rejected": "Rejected",
+    "signed": "Signed, not yet written",
+    "released": "Released",
+    "returned": "With the analyst",
+    "withdrawn": "Withdrawn",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """One vote."""
+
+    person: Person
+    turn: int
+    decision: str
+    reason: str  # For the analyst, published with the decision
+    note: str  # For checkers only
+    at: str
+    stated_author: str  # Whom the checker named as the author, where the file is of the checker's account
+
+
+@dataclass(slots=True, kw_only=True)
+class Asking:
+    """A question about one version, and its answer."""
+
+    number: int  # Of the event
+    person: Person
+    items: tuple[str, ...]
+    text: str
+    at: str
+    answer: str = ""
+    answered_by: Person | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """One audit of a version by the desk."""
+
+    policy_digest: str
+    answers: str  # Digest of the answers that it used
+    verdict: str  # The verdict, or why there is none: ``not audited``
+    result: str  # SHA-256 of the stored result
+    at: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Version:
+    """The bytes of a file that were seen, and what was decided on them."""
+
+    sha256: str
+    size: int
+    at: str
+    author: str  # Account that owns or sent the file; empty if not known
+    acro: dict[str, Any] | None
+    turn: int = 1
+    audits: list[Audit] = field(default_factory=list)
+    questions: list[Asking] = field(default_factory=list)
+    answers: dict[str, Any] = field(default_factory=dict)  # What the publisher stated, by option
+    votes: list[Vote] = field(default_factory=list)
+    ended: Literal["", "returned", "withdrawn", "signed", "released"] = ""
+    changed: int = 0  # Number of the last event on it that is no vote of the present turn
+
+    def votes_of(self, turn: int) -> list[Vote]:
+        """Return the votes of one turn."""
+        return [vote for vote in self.votes if vote.turn == turn]
+
+    def open_questions(self) -> list[Asking]:
+        """Return the questions without an answer."""
+        return [question for question in self.questions if question.answered_by is None]
+
+    def shows(self, vote: Vote, person: Person, needed: int) -> bool:
+        """Return whether a person may see a vote: votes of a turn are hidden until all are in, but for one's own."""
+        return vote.person == person or len(self.votes_of(vote.turn)) >= needed
+
+    def status(self, needed: int) -> Status:
+        """Return how far it is."""
+        if self.ended:
+            return self.ended
+        votes = self.votes_of(self.turn)
+        if len(votes) < needed:
+            return "waiting"
+        said = {vote.decision for vote in votes}
+        if len(said) > 1:
+            return "conflict"
+        decided: dict[str, Status] = {"approve": "approved", "changes": "changes", "reject": "rejected"}
+        return decided[said.pop()]
+
+
+@dataclass(slots=True, kw_only=True)
+class FileState:
+    """A file by its name, with every version that was seen."""
+
+    id: str
+    name: str
+    versions: list[Version]
+
+    @property
+    def now(self) -> Version:
+        """The version that was seen last."""
+        return self.versions[-1]
+
+    @property
+    def before(self) -> Version | None:
+        """The version before it, if there is one."""
+        return self.versions[-2] if len(self.versions) > 1 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signing:
+    """A sign-off: what was stated, and the files with their hashes."""
+
+    number: int
+    person: Person
+    at: str
+    body: dict[str, Any]
+
+
+@dataclass(slots=True)
+class DeskState:
+    """What the events of a desk come to."""
+
+    files: dict[str, FileState] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    signings: dict[int, Signing] = field(default_factory=dict)
+    written: dict[int, str] = field(default_factory=dict)  # Folder of a signing's released copies
+    seen: dict[str, dict[str, str]] = field(default_factory=dict)  # By domain: columns seen in the data, and when
+    charges: dict[str, dict[str, Any]] = field(default_factory=dict)  # By key of one press
+    events: list[DeskEvent] = field(default_factory=list)
+
+    def version(self, body: dict[str, Any]) -> Version | None:
+        """Return the version that an event is about."""
+        file = self.files.get(body.get("file", ""))
+        return next((one for one in file.versions if one.sha256 == body.get("sha256")), None) if file else None
+
+    def apply(self, event: DeskEvent) -> None:
+        """Take in the next event."""
+        self.events.append(event)
+        body, person = event.body, event.person
+        if event.kind == "settled":
+            self.settings = body
+        elif event.kind == "received":
+            self._receive(event)
+        elif event.kind == "signed":
+            self.signings[event.number] = Signing(number=event.number, person=person, at=event.at, body=body)
+            self._end(event, "signed")
+        elif event.kind == "released":
+            self.written[body["signing"]] = body["folder"]
+            self._end(event, "released")
+        elif event.kind == "seen":
+            self.seen.setdefault(body["domain"], {}).setdefault(body["column"], event.at)
+        elif event.kind == "charged":
+            self.charges[body["key"]] = {**self.charges.get(body["key"], {}), **body}
+        elif (version := self.version(body)) is not None:
+            self._change(version, event)
+
+    def _receive(self, event: DeskEvent) -> None:
+        body = event.body
+        new = Version(
+            sha256=body["sha256"],
+            size=body["size"],
+            at=event.at,
+            author=body["author"],
+            acro=body.get("acro"),
+            changed=event.number,
+        )
+        file = self.files.setdefault(body["file"], FileState(id=body["file"], name=body["name"], versions=[]))
+        # Bytes that come back are the version that they were: its votes are of these bytes.
+        old = next((one for one in file.versions if one.sha256 == new.sha256), None)
+        if old is not None:
+            file.versions.remove(old)
+            old.acro, old.changed = new.acro, event.number
+        file.versions.append(old or new)
+
+    def _end(self, event: DeskEvent, how: Literal["signed", "released"]) -> None:
+        for one in event.body["files"]:
+            if (version := self.version(one)) is not None:
+                version.ended, version.changed = how, event.number
+
+    def _change(self, version: Version, event: DeskEvent) -> None:
+        """Take in an event on one version."""
+        body, person = event.body, event.person
+        if event.kind == "voted":
+            vote = Vote(
+                person=person,
+                turn=body["turn"],
+                decision=body["decision"],
+                reason=body["reason"],
+                note=body["note"],
+                at=event.at,
+                stated_author=body.get("author", ""),
+            )
+            version.votes.append(vote)
+            return
+        version.changed = event.number
+        if event.kind == "audited":
+            audit = Audit(
+                policy_digest=body["policy_sha256"],
+                answers=body["answers"],
+                verdict=body["verdict"],
+                result=body["result"],
+                at=event.at,
+            )
+            version.audits.append(audit)
+        elif event.kind == "asked":
+            items = tuple(body["items"])
+            version.questions.append(
+                Asking(number=event.number, person=person, items=items, text=body["text"], at=event.at)
+            )
+        elif event.kind == "answered":
+            for question in version.questions:
+                if question.number in body["questions"]:
+                    question.answer, question.answered_by = body["text"], person
+            version.answers |= body["stated"]
+        elif event.kind == "reopened":
+            version.turn, version.ended = body["turn"], ""
+        elif event.kind in ("returned", "withdrawn"):
+            version.ended = "returned" if event.kind == "returned" else "withdrawn"
+
+
+def folded(events: Iterable[DeskEvent], state: DeskState | None = None) -> DeskState:
+    """Return what events come to, after those of a state."""
+    state = DeskState() if state is None else state
+    for event in events:
+        state.apply(event)
+    return state
+
+
+def file_id(name: str) -> str:
+    """Return the id of a file by its name: 16 hexadecimal digits, which pages and requests use."""
+    return hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:16]

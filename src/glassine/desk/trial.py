@@ -1,0 +1,49 @@
+"""Try remedies on the bytes of a model, in a worker: what each copy would be, for checkers and for the reply."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from glassine.auditing.api import audit
+from glassine.auditing.policy import NAMED, Policy
+from glassine.auditing.trying import remedies_to_try, try_remedy
+from glassine.domain import Domain
+from glassine.errors import GlassineError
+from glassine.files import json_text, read_once, write_bytes
+from glassine.formats import load_file
+
+
+def main() -> None:
+    """Try each remedy of a model's audit that makes a copy.
+
+    Arguments: the model, a domain or ``-``, and a policy, a TOML file or a name. It writes ``trial.json``, and the
+    copies as ``copy-N``.
+    """
+    model, domain_path, limits = sys.argv[1:]
+    write_bytes(json_text(tried(Path(model), domain_path, limits)).encode(), "trial.json")
+
+
+def tried(model: Path, domain_path: str, limits: str) -> list[dict[str, Any]]:
+    """Return what each copy would be, or why it cannot be made."""
+    file = read_once(model)
+    domain = None if domain_path == "-" else Domain.read(domain_path)
+    policy = NAMED[limits].policy if limits in NAMED else Policy.from_toml(limits)
+    found = audit(load_file(file, domain), domain=domain, policy=policy)
+    out: list[dict[str, Any]] = []
+    for number, remedy in enumerate(remedies_to_try(found.advice)):
+        one: dict[str, Any] = {"plain": remedy.plain, "note": "", "reply": remedy.plain, "failure": ""}
+        try:
+            done = try_remedy(file, remedy, domain=domain, policy=policy)
+        except GlassineError as error:
+            one["failure"] = str(error)
+        else:
+            write_bytes(done.file.data, f"copy-{number}")
+            one |= {"note": done.note, "reply": done.reply, "verdict": done.findings.verdict, "copy": f"copy-{number}"}
+        out.append(one)
+    return out
+
+
+if __name__ == "__main__":
+    main()

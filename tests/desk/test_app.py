@@ -1,0 +1,233 @@
+"""The desk over HTTP: who gets in, what is refused, and what the process holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassine.desk.app import Session, Tickets
+from glassine.desk.screens import REPORT_POLICY
+from glassine.desk.workers import ENVIRONMENT
+from tests.desk.desks import LIND, OKAFOR, RULES, Served, bound, within
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "study"
+    place.mkdir()
+    (place / "rules.txt").write_text(RULES)
+    return place
+
+
+@pytest.fixture
+def served(folder: Path) -> Iterator[Served]:
+    desk = Served(folder)
+    yield desk
+    desk.stop()
+
+
+class Hostile:
+    def __reduce__(self) -> Any:
+        return os.system, ("touch /tmp/glassine-desk-was-here",)
+
+
+def test_nothing_is_said_without_the_token_or_to_another_page(served: Served) -> None:
+    status, shell, headers = served.ask("GET", "/", authorization="")
+    assert (status, "rules.txt" in shell) == (200, False)
+    assert "default-src 'none'; script-src 'self'" in headers["content-security-policy"]
+    assert "unsafe" not in headers["content-security-policy"]
+    assert served.ask("GET", "/assets/desk.js", authorization="")[0] == 200
+    assert served.ask("GET", "/assets/app.py", authorization="")[0] == 404
+    for path in ("/api/queue", "/api/desk", "/api/record?audience=public"):
+        assert served.ask("GET", path, authorization="")[0] == 401
+        assert served.ask("GET", path, authorization="Bearer " + "x" * 43)[0] == 401
+        assert served.ask("GET", path)[0] == 200
+        assert served.ask("GET", path, host="rebound.example")[0] == 421
+        assert served.ask("GET", path, origin="http://127.0.0.1:1")[0] == 403
+        assert served.ask("GET", path, origin=served.url.rstrip("/"))[0] == 200
+    assert served.ask("POST", "/api/signoff", {}, origin="null")[0] == 403
+    assert "set-cookie" not in {name.lower() for name in headers}
+
+
+def test_the_code_works_once_and_a_second_use_ends_the_desk(served: Served) -> None:
+    code = {"code": served.app.session.code}
+    assert served.ask("POST", "/session", {"code": "x"}, authorization="")[0] == 401
+    status, body, _ = served.ask("POST", "/session", code, authorization="")
+    assert (status, json.loads(body)["token"]) == (200, served.app.session.token)
+    assert served.ask("POST", "/session", code, authorization="")[0] == 401
+    served.thread.join(20)
+    assert served.contested is True
+
+
+def test_codes_and_tickets_age() -> None:
+    now = [0.0]
+    session = Session(lambda: now[0])
+    now[0] = 61
+    assert session.start(session.code) is None
+    tickets = Tickets(lambda: now[0])
+    ticket = tickets.issue(b"x", {})
+    assert tickets.redeem(ticket) == (b"x", {})
+    assert tickets.redeem(ticket) is None
+    late = tickets.issue(b"x", {})
+    now[0] += 31
+    assert tickets.redeem(late) is None
+
+
+def test_a_verdict_a_report_and_a_vote_over_http(served: Served) -> None:
+    served.audited("rules.txt")
+    queue = served.ask("GET", "/api/queue")[1]
+    assert "rules.txt" in queue
+    assert "Audited here by the desk" in queue
+    identity, asked = bound(served.app.desk, "rules.txt")
+    ticket = json.loads(served.ask("POST", "/api/tickets", {"what": "report", "file": identity})[1])["ticket"]
+    status, report, headers = served.ask("GET", f"/t/{ticket}", authorization="")
+    assert (status, headers["content-security-policy"]) == (200, REPORT_POLICY)
+    assert "rules.txt" in report
+    assert served.ask("GET", f"/t/{ticket}", authorization="")[0] == 404
+    status, body, _ = served.ask("POST", f"/api/files/{identity}/vote", {**asked, "decision": "reject"})
+    assert (status, json.loads(body)["field"]) == (422, "reason")
+    vote = {**asked, "decision": "reject", "reason": "not now"}
+    assert served.ask("POST", f"/api/files/{identity}/vote", vote)[0] == 200
+    assert served.ask("POST", f"/api/files/{identity}/vote", {**vote, "changed": 0})[0] == 409
+    assert served.ask("POST", "/api/files/0000/vote", vote)[0] == 422
+    assert served.ask("POST", "/api/nothing", {})[0] == 404
+
+
+def test_files_that_land_are_streamed_new_and_limited(served: Served, folder: Path, monkeypatch: Any) -> None:
+    assert served.ask("PUT", "/api/files/new.txt", RULES.encode())[0] == 200
+    assert (folder / "new.txt").read_text() == RULES
+    assert served.ask("PUT", "/api/files/new.txt", b"other")[0] == 422
+    assert (folder / "new.txt").read_text() == RULES
+    for name in ("..%2Fup.txt", ".hidden", "release-9", "-o"):
+        assert served.ask("PUT", f"/api/files/{name}", b"x")[0] in (404, 405, 422), name
+    monkeypatch.setattr("glassine.desk.app.LARGEST_MODEL", 100)
+    assert served.ask("PUT", "/api/files/large.txt", b"x" * 101)[0] == 422
+    length = {"content_length": str(5 * 10**9)}
+    assert served.ask("PUT", "/api/files/huge.csv", b"", **length)[0] == 413
+    assert served.ask("POST", "/api/signoff", b"x" * (2 << 20))[0] == 413
+    assert sorted(path.name for path in folder.iterdir()) == [".glassine", "new.txt", "rules.txt"]
+    assert not [path for path in (folder / ".glassine").iterdir() if path.name.startswith("upload")]
+    served.audited("new.txt")
+
+
+def test_a_hostile_folder_is_shown_and_runs_nothing(folder: Path, tmp_path: Path) -> None:
+    witness = Path("/tmp/glassine-desk-was-here")  # noqa: S108, made by nobody
+    witness.unlink(missing_ok=True)
+    (folder / "forest.pkl").write_bytes(pickle.dumps(Hostile()))
+    (folder / "forest.json").write_bytes(pickle.dumps(Hostile(), protocol=0))
+    (folder / "page.html").write_text("<script>alert(1)</script><h1>Within policy</h1>")
+    (folder / "a<img src=x onerror=alert(1)>.txt").write_text(RULES)
+    (folder / "right\u202etxt.exe").write_text("x")
+    (folder / "deep.json").write_text("[" * 200_000)
+    (folder / "secret.json").symlink_to("/etc/passwd")
+    os.mkfifo(folder / "pipe.txt")
+    (folder / "results.json").write_text(
+        json.dumps({"version": "9", "results": {"t": {"files": [{"name": "/etc/passwd"}, {"name": "../x"}]}}})
+    )
+    served = Served(folder)
+    try:
+        served.audited("forest.pkl", "forest.json", "page.html", "deep.json", "rules.txt")
+        assert not witness.exists()
+        names = {file.name for file in served.app.desk.state.files.values()}
+        assert not names & {"secret.json", "pipe.txt", "passwd", "/etc/passwd"}
+        for file in list(served.app.desk.state.files.values()):
+            shown = served.ask("GET", f"/api/queue/{file.id}")[1]
+            text = served.ask("GET", f"/api/files/{file.id}/text")[1]
+            for page in (shown, text):
+                assert "<script" not in page
+                assert "<img src" not in page
+                assert "\u202e" not in page
+                assert "root:x" not in page
+        pickled = next(file for file in served.app.desk.state.files.values() if file.name == "forest.pkl")
+        assert "a pickle can run code" in served.ask("GET", f"/api/queue/{pickled.id}")[1]
+    finally:
+        served.stop()
+
+
+def test_a_worker_has_limits_and_an_empty_environment(tmp_path: Path) -> None:
+    code = (
+        "import os, resource, runpy; from resource import getrlimit; runpy.run_module = lambda *a, **k: "
+        "print(getrlimit(resource.RLIMIT_AS)[0], getrlimit(resource.RLIMIT_CPU)[0], sorted(os.environ)); "
+        "from glassine.desk.confined import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, "3000000000", "7", "glassine"],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        check=True,
+    )
+    assert done.stdout.startswith("3000000000 7 ")
+    assert "PYTHONPATH" not in done.stdout
+    assert "HOME" not in done.stdout
+
+
+IMPORTS = """
+import asyncio, resource, sys, tempfile, threading
+from pathlib import Path
+from glassine.desk import Desk, Person, create_desk
+from glassine.desk.serving import run_desk
+from glassine.server.running import listen
+folder = Path(sys.argv[1])
+
+async def main():
+    app = create_desk(Desk(folder, Person(account="a", name="A", role="checker")), workers=1)
+    listening = listen("127.0.0.1", 0)
+    task = asyncio.create_task(run_desk(app, listening))
+    while app.audits.n_waiting < 9:
+        await asyncio.sleep(0.05)
+    import http.client
+    def ask():
+        connection = http.client.HTTPConnection(*listening.getsockname())
+        connection.request("GET", "/api/queue", headers={"authorization": f"Bearer {app.session.token}"})
+        return connection.getresponse().status
+    status = await asyncio.to_thread(ask)
+    loaded = sorted(sys.modules)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    task.cancel()
+    print(status, peak, *loaded)
+
+try:
+    asyncio.run(main())
+except asyncio.CancelledError:
+    pass
+"""
+
+
+def test_the_serving_process_imports_no_reader_and_no_estimator(tmp_path: Path) -> None:
+    for number in range(10):
+        (tmp_path / f"rules-{number}.txt").write_text(RULES.replace("520", str(520 + number)))
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTS, str(tmp_path)], capture_output=True, text=True, check=False, timeout=60
+    )
+    status, peak, *loaded = done.stdout.split()
+    assert status == "200", done.stderr
+    heavy = {"sklearn", "pandas", "polars", "scipy", "numpy", "narwhals", "numba", "opendp", "onnx", "skops"}
+    assert not heavy & {name.partition(".")[0] for name in loaded}
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("glassine.")}
+    assert not rooms & {"formats", "models", "auditing", "attacks", "learners", "records", "data", "domain"}
+    # Megabytes, with ten audits waiting.
+    assert float(peak) < 150
+
+
+def test_a_second_desk_sees_what_the_first_decided(served: Served, folder: Path) -> None:
+    served.audited("rules.txt")
+    other = Served(folder, LIND)
+    try:
+        other.audited("rules.txt")
+        identity, asked = bound(served.app.desk, "rules.txt", decision="changes", reason="please round")
+        served.app.desk.vote(identity, asked)
+        within(lambda: other.app.desk.state.files[identity].now.votes)
+        assert served.app.desk.person == OKAFOR
+    finally:
+        other.stop()

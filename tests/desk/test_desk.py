@@ -1,0 +1,389 @@
+"""Votes, sign-offs and releases: bound to bytes, by two people, and nothing else is recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassine.desk import Desk, Person
+from glassine.desk.releasing import record_of, release, sign
+from glassine.desk.screens import environment
+from glassine.desk.state import DECISIONS
+from glassine.errors import DamagedDeskError, DeskError, RefusedActionError
+from tests.desk.desks import BERG, LIND, OKAFOR, RULES, SMALL_RULES, approve, bound, look
+
+
+def render(record: Any) -> str:
+    return environment().get_template("record_page.html").render(record=record)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "study"
+    place.mkdir()
+    (place / "rules.txt").write_text(RULES)
+    return place
+
+
+@pytest.fixture
+def desks(folder: Path) -> tuple[Desk, Desk]:
+    first = Desk(folder, OKAFOR)
+    look(first)
+    second = Desk(folder, BERG)
+    second.scan()
+    return first, second
+
+
+STATED = {"recipient": "the ministry", "purpose": "a report", "looked": "1"}
+
+
+def ready(desk: Desk) -> list[str]:
+    return [f"{file.id}:{file.now.sha256}" for file in desk.ready()]
+
+
+def test_two_equal_votes_a_sign_off_and_the_released_bytes(desks: tuple[Desk, Desk], folder: Path) -> None:
+    first, second = desks
+    approve(first, "rules.txt")
+    assert first.ready() == []
+    approve(second, "rules.txt", note="figure 12 is exact")
+    first.refresh()
+    written = release(first, sign(first, {**STATED, "files": ready(first)}), render)
+    assert written == folder / "release-1"
+    assert (written / "rules.txt").read_bytes() == (folder / "rules.txt").read_bytes()
+    record = json.loads((written / "record.json").read_text())
+    assert [one["decision"] for one in record["events"] if one["kind"] == "voted"] == [DECISIONS["approve"]] * 2
+    assert {path.name for path in written.iterdir()} == {
+        *("rules.txt", "results.json", "record.json", "record.html", "checksums")
+    }
+    assert not any("figure 12" in path.read_text() for path in written.rglob("*") if path.is_file())
+    assert "figure 12 is exact" in (folder / "checkers-1" / "record.json").read_text()
+    assert first.refresh().written
+    with pytest.raises(RefusedActionError, match="no such sign-off"):
+        release(first, next(iter(first.state.signings)), render)
+
+
+def test_votes_are_hidden_until_all_are_in(desks: tuple[Desk, Desk]) -> None:
+    first, second = desks
+    approve(first, "rules.txt", note="hidden thought", reason="hidden reason")
+    second.refresh()
+    seen = json.dumps(record_of(second.state, second, "checkers"))
+    assert "hidden until all votes are in" in seen
+    assert "hidden thought" not in seen
+    assert "hidden reason" not in seen
+    assert "voted" not in json.dumps(record_of(second.state, second, "public")["events"])
+    approve(second, "rules.txt")
+    assert "hidden thought" in json.dumps(record_of(second.state, second, "checkers"))
+    assert "hidden thought" not in json.dumps(record_of(second.state, second, "public"))
+
+
+def test_unequal_votes_are_a_conflict_that_a_new_turn_settles(desks: tuple[Desk, Desk]) -> None:
+    first, second = desks
+    approve(first, "rules.txt")
+    second.refresh()
+    identity, asked = bound(second, "rules.txt", decision="reject", reason="no purpose is stated")
+    second.vote(identity, asked)
+    assert second.file(identity).now.status(2) == "conflict"
+    second.turn(*bound(second, "rules.txt", action="again"))
+    for desk in desks:
+        approve(desk, "rules.txt")
+    first.refresh()
+    assert len(first.ready()) == 1
+
+
+def test_the_rules_of_a_vote(desks: tuple[Desk, Desk], folder: Path) -> None:
+    first, second = desks
+    identity, asked = bound(first, "rules.txt", decision="approve")
+    for wrong, match in (
+        ({"decision": "perhaps"}, "needs a decision"),
+        ({"decision": "reject"}, "reason is needed with a rejection"),
+        ({"decision": "changes", "reason": "  "}, "reason is needed with a request"),
+        ({"sha256": "0" * 64}, "changed this file"),
+        ({"changed": 0}, "changed this file"),
+        ({"reason": "x" * 20_000}, "at most 10,000"),
+    ):
+        with pytest.raises(RefusedActionError, match=match):
+            first.vote(identity, {**asked, **wrong})
+    first.vote(identity, asked)
+    with pytest.raises(RefusedActionError, match="voted on this version already"):
+        first.vote(identity, asked)
+    same_account = Desk(folder, Person(account="okafor", name="Somebody Else", role="checker"))
+    same_account.scan()
+    with pytest.raises(RefusedActionError, match="account of the operating system"):
+        same_account.vote(identity, asked)
+    analyst = Desk(folder, LIND)
+    analyst.scan()
+    with pytest.raises(RefusedActionError, match="only checkers vote"):
+        analyst.vote(identity, asked)
+    assert len(second.refresh().files[identity].now.votes) == 1
+
+
+def test_an_approval_against_the_verdict_needs_a_reason(folder: Path) -> None:
+    (folder / "small.txt").write_text(SMALL_RULES)
+    desk = Desk(folder, OKAFOR)
+    look(desk)
+    with pytest.raises(RefusedActionError, match="reason is needed against the verdict") as caught:
+        approve(desk, "small.txt")
+    assert caught.value.field == "reason"
+    approve(desk, "small.txt", reason="one record of a public register")
+
+
+def test_the_author_does_not_check_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassine.desk.desk.account_of", lambda number: "lind")
+    analyst = Desk(folder, LIND)
+    look(analyst)
+    turned = Desk(folder, Person(account="lind", name="M. Lind", role="checker"))
+    turned.scan()
+    with pytest.raises(RefusedActionError, match="author does not check it"):
+        approve(turned, "rules.txt", author="Somebody")
+
+
+def test_the_owner_of_a_copy_names_its_author(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassine.desk.desk.account_of", lambda number: "okafor")
+    desk = Desk(folder, OKAFOR)
+    look(desk)
+    with pytest.raises(RefusedActionError, match="belongs to your account") as caught:
+        approve(desk, "rules.txt")
+    assert caught.value.field == "author"
+    approve(desk, "rules.txt", author="M. Lind")
+    assert desk.refresh().events[-1].body["author"] == "M. Lind"
+
+
+def test_a_changed_file_loses_its_votes(desks: tuple[Desk, Desk], folder: Path) -> None:
+    for desk in desks:
+        approve(desk, "rules.txt")
+    (folder / "rules.txt").write_text(RULES.replace("520", "521"))
+    look(desks[0])
+    (file,) = desks[0].state.files.values()
+    assert (len(file.versions), file.now.votes, desks[0].ready()) == (2, [], [])
+
+
+def test_a_file_swapped_after_the_votes_is_not_released(desks: tuple[Desk, Desk], folder: Path) -> None:
+    first, second = desks
+    for desk in desks:
+        approve(desk, "rules.txt")
+    first.refresh()
+    number = sign(first, {**STATED, "files": ready(first)})
+    (folder / "rules.txt").write_text(SMALL_RULES)
+    with pytest.raises(DeskError, match="not the file that was signed"):
+        release(first, number, render)
+    assert not (folder / "release-1").exists()
+    assert not any(path.name.startswith("release") for path in (folder / ".glassine").iterdir())
+    assert second.refresh().written == {}
+
+
+def test_a_sign_off_states_what_it_must(desks: tuple[Desk, Desk]) -> None:
+    first, _ = desks
+    for desk in desks:
+        approve(desk, "rules.txt")
+    files = (first.refresh(), ready(first))[1]
+    for missing, match in (
+        ({"recipient": ""}, "needs a recipient"),
+        ({"looked": ""}, "looked at what"),
+        ({"review_by": "soon"}, "a day such as"),
+        ({"files": []}, "at least one file"),
+        ({"files": ["0:0"]}, "no longer ready"),
+    ):
+        with pytest.raises(RefusedActionError, match=match):
+            sign(first, {**STATED, "files": files, **missing})
+    first.ask(*bound(first, "rules.txt", text="Is one person one record?"))
+    with pytest.raises(RefusedActionError, match="no longer ready"):
+        sign(first, {**STATED, "files": files})
+    first.answer(*bound(first, "rules.txt", text="yes"))
+
+
+def test_answers_go_to_the_audit_and_need_a_new_one(desks: tuple[Desk, Desk]) -> None:
+    first, _ = desks
+    first.ask(*bound(first, "rules.txt", items=["How many?"]))
+    with pytest.raises(RefusedActionError, match="whole number") as caught:
+        first.answer(*bound(first, "rules.txt", stated_leaf="many"))
+    assert caught.value.field == "stated_leaf"
+    first.answer(*bound(first, "rules.txt", stated_leaf="12", one_record_per_person="1"))
+    (file,) = first.state.files.values()
+    assert file.now.answers == {"stated_leaf": 12, "one_record_per_person": True}
+    assert first.audit(file.now) is None
+    with pytest.raises(RefusedActionError, match="not looked at this file yet"):
+        approve(first, "rules.txt")
+
+
+def test_the_record_is_checked_and_its_form_is_known(folder: Path, desks: tuple[Desk, Desk]) -> None:
+    approve(desks[0], "rules.txt", note="a secret note")
+    path = folder / ".glassine" / "desk.db"
+    data = bytearray(path.read_bytes())
+    at = data.rindex(b"a secret note")
+    data[at : at + 1] = b"A"
+    path.write_bytes(data)
+    with pytest.raises(DamagedDeskError, match="was changed"):
+        Desk(folder, OKAFOR)
+    path.write_bytes(b"SQLite format 3\0" + bytes(100))
+    with pytest.raises(DeskError):
+        Desk(folder, OKAFOR)
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("needed = 0", "at least 1"),
+        ("checkers = 3", "a list of accounts"),
+        ("colour = 1", "unknown setting"),
+        ("needed = [", "cannot read"),
+        ('policy = "../p.toml"', "beside it"),
+        ('policy = "none.toml"', "cannot read the policy"),
+        ('checkers = ["berg"]', "not one of the checkers"),
+    ],
+)
+def test_settings_that_cannot_be_used(folder: Path, text: str, match: str) -> None:
+    (folder / ".glassine").mkdir()
+    (folder / ".glassine" / "desk.toml").write_text(text)
+    with pytest.raises(DeskError, match=match):
+        Desk(folder, OKAFOR)
+
+
+def test_one_account_supplies_two_checkers_only_where_the_settings_say_so(folder: Path) -> None:
+    (folder / ".glassine").mkdir()
+    (folder / ".glassine" / "desk.toml").write_text("shared_account = true")
+    people = [Person(account="shared", name=name, role="checker") for name in ("One", "Two")]
+    desks = [Desk(folder, person) for person in people]
+    for desk in desks:
+        look(desk)
+        approve(desk, "rules.txt")
+    voted = [event.body["verified"] for event in desks[0].refresh().events if event.kind == "voted"]
+    assert voted == [False, False]
+    assert len(desks[0].ready()) == 1
+
+
+def test_the_names_of_a_folder_are_regular_files_of_one_component(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.json").write_text("{}")
+    (folder / "link.json").symlink_to(tmp_path / "secret.json")
+    (folder / ".hidden").write_text("x")
+    os.mkfifo(folder / "pipe.json")
+    desk = Desk(folder, OKAFOR)
+    assert [one.name for one in desk.folder.files()] == ["rules.txt"]
+    for name in ("link.json", "pipe.json", "../secret.json", "/etc/passwd", "", "none.json"):
+        with pytest.raises(DeskError):
+            desk.folder.read(name, 10)
+
+
+def test_public_records_of_two_data_sets_are_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassine.desk.desk.account_of", lambda number: "lind")
+
+    def clock() -> datetime:
+        return datetime(2026, 11, 29, 10, 41, tzinfo=UTC)
+
+    def released(name: str, note: str, verdict: str) -> dict[str, bytes]:
+        place = tmp_path / name / "study"
+        place.mkdir(parents=True)
+        (place / "rules.txt").write_text(RULES)
+        desks = [Desk(place, person, clock=clock) for person in (OKAFOR, BERG)]
+        look(desks[0])
+        (file,) = desks[0].state.files.values()
+        # What the audit found on the records of each data set.
+        audit = desks[0].state.events[-1].body | {"verdict": verdict, "result": note * 64}
+        desks[0].record("audited", audit)
+        for desk in desks:
+            desk.scan()
+            approve(desk, "rules.txt", reason="agreed", note=f"exact figure {note}")
+        desks[0].refresh()
+        written = release(desks[0], sign(desks[0], {**STATED, "files": ready(desks[0])}), render)
+        assert file.id
+        return {str(p.relative_to(written)): p.read_bytes() for p in written.rglob("*") if p.is_file()}
+
+    assert released("a", "1", "within policy") == released("b", "2", "inconclusive")
+
+
+KILLED = """
+import json, os, shutil, signal, sys
+from pathlib import Path
+from glassine.desk import Desk
+from glassine.desk.releasing import release, sign
+from glassine.privacy import chained_log
+from tests.desk.desks import BERG, OKAFOR, RULES, approve, look
+from tests.desk.test_desk import STATED, ready, render
+
+at, count = 0, 0
+def step():
+    global count
+    count += 1
+    if count == at:
+        os.kill(os.getpid(), signal.SIGKILL)
+def traced(original):
+    def call(*arguments, **options):
+        step()
+        result = original(*arguments, **options)
+        step()
+        return result
+    return call
+chained_log.ChainedLog._write = traced(chained_log.ChainedLog._write)
+os.rename, Path.rename, Path.mkdir = traced(os.rename), traced(Path.rename), traced(Path.mkdir)
+
+def work(folder):
+    first = Desk(folder, OKAFOR)
+    look(first)
+    second = Desk(folder, BERG)
+    second.scan()
+    for desk in (first, second):
+        desk.refresh()
+        (file,) = desk.state.files.values()
+        if not file.now.ended and not any(vote.person == desk.person for vote in file.now.votes):
+            approve(desk, "rules.txt")
+    first.refresh()
+    if not first.state.signings:
+        sign(first, {**STATED, "files": ready(first)})
+    (number,) = first.refresh().signings
+    if number not in first.state.written:
+        release(first, number, render)
+
+def child(folder, when):
+    global at, count
+    number = os.fork()
+    if number:
+        return os.waitpid(number, 0)[1]
+    at, count = when, 0
+    work(folder)
+    os._exit(0)
+
+def events(folder):
+    return [event.kind for event in Desk(folder, OKAFOR).refresh().events]
+
+def new(name):
+    folder = Path(sys.argv[1]) / name
+    os.mkdir(folder)
+    (folder / "rules.txt").write_text(RULES)
+    return folder
+
+whole = new("whole")
+work(whole)
+steps, found = count, []
+for when in range(1, steps + 1):
+    folder = new(f"killed-{when}")
+    killed = child(folder, when)
+    before = events(folder) if (folder / ".glassine" / "desk.db").exists() else []
+    again = child(folder, 0)
+    copy = (folder / "release-1" / "rules.txt").read_text() == RULES and (folder / "checkers-1").is_dir()
+    found.append([killed, before, again, events(folder), copy])
+print(json.dumps([events(whole), found]))
+"""
+
+
+@pytest.mark.slow
+def test_a_kill_at_any_step_loses_and_invents_nothing(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    expected, found = json.loads(done.stdout)
+    assert expected == ["settled", "received", "audited", "voted", "voted", "signed", "released"]
+    assert len(found) > 15
+    for killed, before, again, after, copied in found:
+        assert killed == signal.SIGKILL
+        # What was there before is never lost; what was not done is never there.
+        assert before == expected[: len(before)]
+        assert (again, after, copied) == (0, expected, True)
