@@ -18,12 +18,7 @@ import numpy.typing as npt
 from glassine.attacks.magnitudes import LargestContributions, NumberInference, contributions_behind
 from glassine.attacks.outcome import AttackTarget, Hiding, Measurement, ShownCount, for_checker
 from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
-<<<<<<< HEAD
-from glassine.domain.attributes import prefixes
 from glassine.domain.grid import are_adjacent, on_grid, public_grid
-=======
-from glassine.domain.grid import are_adjacent, on_grid
->>>>>>> main
 from glassine.domain.literals import is_missing
 from glassine.domain.prefixes import prefixes
 from glassine.domain.single import is_bound_of, nominal

@@ -19,14 +19,10 @@ from glassine.auditing.criterion import (
     DOMAIN,
     HELD_OUT,
     MATCHING,
-<<<<<<< HEAD
+    MODELS,
     MORE_HELD_OUT,
     NAMING,
-    OF_THE_FIT,
-=======
-    MODELS,
     OF_FITS,
->>>>>>> main
     PROVING,
     SAME_RECORDS,
     WITHOUT,

@@ -144,14 +144,9 @@ def rounded_share(share: float, n: float) -> float:
     by_guarantee=covered(", in pure {parts} as well"),
     remedies=for_kinds(
         ("tree", "rule list"),
-<<<<<<< HEAD
         remedy("Publish labels without counts: {step}. Or {retrain} with larger leaves.", "scrub", counts="remove"),
-    ),
-=======
-        remedy("Publish labels without counts: {step}. Or merge small pure leaves.", "scrub", counts="remove"),
     )
     | {"ensemble": remedy("{Retrain} with larger leaves, so that fewer of them hold a single outcome.")},
->>>>>>> main
 )
 def CERTAIN_BY_MEMBERSHIP(limit: float, cells: OutcomeCells, case: Case) -> Check:
     """Judge how many are certain of their outcome only because they are members, by an upper estimate."""
@@ -251,16 +246,11 @@ SMALLER_MODEL: Remedies = {
     "regression": remedy(
         "{Retrain} with fewer columns, or with more records: it fits its training records too closely."
     ),
-<<<<<<< HEAD
-    "release": PRIVATE_RELEASE,
-=======
-) | {
     "release": PRIVATE_RELEASE,
     "ensemble": remedy(
         "{Retrain} with larger leaves, or boosted trees with fewer rounds or a smaller learning rate. This ensemble "
         "fits its training records too closely."
     ),
->>>>>>> main
 }
 
 

@@ -36,12 +36,8 @@ from glassine.cli.reading import (
     with_inputs,
     written_values,
 )
-<<<<<<< HEAD
 from glassine.cli.steps import READING, WRITTEN
-from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_by_ending, write_report
-=======
 from glassine.cli.writing import check_outputs, check_report, print_value, shown_of, write_by_ending, write_report
->>>>>>> main
 from glassine.errors import (
     GlassineError,
     InvalidDataError,

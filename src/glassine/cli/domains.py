@@ -67,25 +67,18 @@ TestedOption: TypeAlias = Annotated[
 ]
 
 
-<<<<<<< HEAD
-class DraftedColumns(OptionGroup, heading="Columns"):
-    """Which columns of records a draft has."""
+class DraftOptions(OptionGroup, heading="The draft"):
+    """What a draft holds."""
 
     exclude: ExcludeOption = None
     include: list[str] | None = option(
         "COLUMN", "Column to keep though it looks like an identifier, dates or free text; repeat it for more."
     )
     model: list[Path] | None = option("FILE", "Take the attributes that this model tests, and no others.")
-    reading: ModelFileOptions
-=======
-class DraftOptions(OptionGroup, heading="The draft"):
-    """What a draft holds."""
-
-    model: Path | None = option("FILE", "Take the attributes that this model tests, and no others.")
     code: list[str] | None = option(
         "COLUMN=CODE:LABEL", "Special code of a number, such as income=-9:refused; repeat it for more."
     )
->>>>>>> main
+    reading: ModelFileOptions
 
 
 def infer_command(
@@ -93,16 +86,7 @@ def infer_command(
     wish: DraftOptions,
     written: RecordsFileOptions,
     limits: LimitOptions,
-    columns: DraftedColumns,
     output: DraftOption = None,
-<<<<<<< HEAD
-=======
-    exclude: ExcludeOption = None,
-    include: Annotated[
-        list[str] | None,
-        option("COLUMN", "Column to keep though it looks like an identifier, dates or free text; repeat it for more."),
-    ] = None,
->>>>>>> main
     overwrite: OverwriteOption = False,
 ) -> None:
     """Draft a domain from records, each attribute marked as inferred.
@@ -116,22 +100,11 @@ def infer_command(
     """
     from glassine.data.inference import draft, header_values, remarks, repeats
 
-<<<<<<< HEAD
-    models, reading, exclude, include = columns.model or [], columns.reading, columns.exclude, columns.include
+    models, reading, exclude, include = wish.model or [], wish.reading, wish.exclude, wish.include
     check_outputs([output], [data, *models], overwrite=overwrite)
     check_ending(output, ENDINGS, "domains are written as JSON or TOML")
-    loaded = [load_kind(one, None, reading.trust_pickle, reading.tree) for one in models]
+    loaded = [load_judged(one, None, reading.trust_pickle, reading.tree).model for one in models]
     tested = {literal.attribute for one in loaded for literal in tested_literals(one)} if models else None
-=======
-    model = wish.model
-    check_outputs([output], [data, model], overwrite=overwrite)
-    check_ending(output, ENDINGS, "domains are written as JSON or TOML")
-    tested = (
-        None
-        if model is None
-        else {literal.attribute for literal in tested_literals(load_judged(model, None, False).model)}
-    )
->>>>>>> main
     with stages() as progress:
         progress("reading the records")
         table = read_records(data, written, Purpose.ORDINARY)

@@ -10,7 +10,7 @@ import numpy as np
 
 from glassine.domain import Between
 from glassine.models.ensemble import Scoring, TreeEnsemble
-from glassine.models.implied import RULE_OF_THREE
+from glassine.models.implied import unseen
 from glassine.models.tree import DecisionTree, Forest
 from glassine.records.arrays import Array, Ints
 
@@ -53,7 +53,7 @@ def _certain(trees: Sequence[DecisionTree]) -> tuple[int, int] | None:
         table: Ints = np.array(counts)
         sizes = table.sum(axis=1)
         pure = (table > 0).sum(axis=1) == 1
-        own = int(np.minimum(sizes[pure], RULE_OF_THREE).sum()), int(sizes.sum())
+        own = int(np.minimum(sizes[pure], unseen(len(sizes))).sum()), int(sizes.sum())
         if worst is None or own[0] * worst[1] > worst[0] * own[1]:
             worst = own
     return worst

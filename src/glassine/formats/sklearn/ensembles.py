@@ -16,7 +16,7 @@ from glassine.formats.sklearn.encodings import Column, Number
 from glassine.formats.sklearn.pipelines import end_of, sklearn_names
 from glassine.formats.sklearn.tree import best_of, own_names, piped
 from glassine.models.ensemble import TreeEnsemble
-from glassine.models.implied import RULE_OF_THREE
+from glassine.models.implied import unseen
 from glassine.records.arrays import Array, Bools, Ints
 
 FOREST, BOOSTED, HISTOGRAM = "BaseForest", "BaseGradientBoosting", "BaseHistGradientBoosting"
@@ -126,7 +126,7 @@ def _leaves(tree: Any, width: int) -> Bools:
 
 def _certain(sizes: Ints, pure: Bools) -> int:
     """Return how many outcomes pure leaves of a tree make certain only for members."""
-    return int(np.minimum(sizes[pure], RULE_OF_THREE).sum())
+    return int(np.minimum(sizes[pure], unseen(len(sizes))).sum())
 
 
 def _trees(members: Iterable[Any]) -> list[Any]:
