@@ -242,6 +242,21 @@ def test_a_node_of_few_records_names_people_on_a_grid_of_all_whole_numbers() -> 
     assert leak_values(few, declared).n_nameable == 0
 
 
+def test_a_file_alone_says_under_which_assumption_it_would_pass() -> None:
+    """A model over public cut points ended inconclusive, with a form to fill in as the first way out."""
+    fine, memorized = rules((220, 300), (170, 180), (290, 252)), rules(*[(1, 0), (0, 1)] * 20)
+    alone = audit(fine)
+    assert alone.verdict == "inconclusive"
+    assert alone.advice[0].text.startswith("If the cut points of the model are public, it is within this policy: ")
+    stated = AuditSettings(statements=Statements(**alone.advice[0].parameters))  # type: ignore[arg-type]
+    told = audit(fine, settings=stated)
+    assert told.verdict == "within policy"
+    assert the(told, "named_by_thresholds").meaning == "Every threshold is a public cut point, as the publisher states."
+    # Where another check fails, the assumption would not help, and is not offered; what data show outweighs it.
+    assert not any(advice.text.startswith("If the cut points") for advice in audit(memorized).advice)
+    assert audit(memorized, settings=stated).verdict == "outside policy"
+
+
 @pytest.mark.slow
 def test_with_the_data_those_count_whom_the_midpoint_attack_flags() -> None:
     rng = np.random.default_rng(0)

@@ -333,6 +333,8 @@ def _named(additive: AdditiveSubject, bounded: bool) -> NamedPeople:
         lacking=() if known else tuple(entry.attribute for entry in leakage.attributes if entry.n_nameable is None),
         inferred=additive.inferred,
         bounded=bounded,
+        # Ends of ranges and categories are no cut points.
+        stated_by="" if other else additive.inputs.statements.cuts_stated_by,
     )
 
 

@@ -274,6 +274,13 @@ MATCHING = remedy(
     "audit",
     data=None,
 )
+IF_PUBLIC = remedy(
+    "If the cut points of the model are public, it is within this policy: {step}.",
+    "audit",
+    python="`AuditSettings(statements=Statements(public_cuts=True))`",
+    public_cuts=True,
+)
+"""What comes first where everything else passes: the assumption under which the model would be allowed."""
 CUT_POINTS = remedy(
     "Ask the publisher which cut points are public, and pass them in a domain: {step}.", "audit", domain=None
 )

@@ -363,7 +363,7 @@ def _named(subject: EnsembleSubject, raw: Raw) -> NamedPeople:
         inferred=_inferred(subject) if private else (),
     )
     if subject.table is None or subject.inputs.public:
-        return named
+        return replace(named, stated_by=subject.inputs.statements.cuts_stated_by)
     attacks = raw.get("membership")
     found = attacks.value.midpoint if isinstance(attacks, Measured) else _flagged(subject, subject.table)
     return replace(named, number=found.value.n_named, flagged=True) if isinstance(found, Measured) else named

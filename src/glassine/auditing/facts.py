@@ -192,6 +192,7 @@ class NamedPeople:
     inferred: tuple[str, ...] = ()  # Attributes with thresholds whose domain was inferred from data
     # Whether a guarantee that is claimed, but not accepted, limits what thresholds reveal, if it holds.
     bounded: bool = False
+    stated_by: str = ""  # Who states that no threshold is a value of a record, in words; empty without a statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

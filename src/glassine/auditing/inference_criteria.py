@@ -166,6 +166,8 @@ def MIDPOINTS(limit: int, thresholds: Thresholds, case: Case) -> Check | None:
 )
 def NAMED_BY_THRESHOLDS(limit: int, named: NamedPeople, case: Case) -> Check:
     """Judge how many can be named: flagged by the attack with the data, else by an upper estimate."""
+    if named.stated_by and not named.flagged:
+        return passed(f"Every threshold is a public cut point, as {named.stated_by} states.", 0)
     if named.number is None:
         of = f": {first_of(named.lacking)}" if named.lacking else ""
         return unknown(f"Whether thresholds can name {case.counted} is not known without public cut points{of}.")

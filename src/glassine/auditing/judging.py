@@ -18,6 +18,7 @@ from glassine.auditing.criterion import (
     DESCRIBED,
     DOMAIN,
     HELD_OUT,
+    IF_PUBLIC,
     MATCHING,
     MODELS,
     MORE_HELD_OUT,
@@ -112,6 +113,8 @@ def advise(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[Remedy,
     failing = [check for check in checks if check.status == "fail"]
     open_ = [check for check in checks if check.status == "unknown"]
     out = [_recoded(case)] if case.odd else []
+    if not failing and [check.rule for check in open_] == ["named_by_thresholds"] and not _knows_cuts(case):
+        out.append(IF_PUBLIC)
     out += [helpful for check in failing if (helpful := _remedy(policy, case, check)) is not None]
     guarantee = _about_guarantee(policy, case, failing, open_)
     out += guarantee
@@ -182,6 +185,11 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
 def _recoded(case: Case) -> Remedy:
     declared = case.has_domain and not case.domain_inferred
     return recoded(case.odd, declared=declared, released=case.kind in ("release", "release as published"))
+
+
+def _knows_cuts(case: Case) -> bool:
+    """Return whether a domain or records tell which cut points are public."""
+    return case.has_domain or case.has_data or case.retrainable
 
 
 def _with_errors(case: Case) -> bool:

@@ -99,6 +99,8 @@ class Statements:
         The step to whose multiples published counts are rounded: each true count is within half a step.
     unweighted : bool
         Whether no weights were used in training, so that sums of weights are numbers of records.
+    public_cuts : bool
+        Whether all cut points were fixed without the training data, so that none of them is a value of a record.
     stated_class : StatedClass or None
         The class of models among which training chose, for bounds on the average case.
     n_records : int or None
@@ -121,11 +123,17 @@ class Statements:
     smallest_leaf: int | None = None
     rounded_to: int | None = None
     unweighted: bool = False
+    public_cuts: bool = False
     stated_class: StatedClass | None = None
     n_records: int | None = None
     family: str | None = None
     errors: str | None = None
     by: str = "the publisher"
+
+    @property
+    def cuts_stated_by(self) -> str:
+        """Who states that the cut points are public, in words; empty if nobody does."""
+        return self.by if self.public_cuts else ""
 
     def __post_init__(self) -> None:
         check_kind("stated_class", self.stated_class, StatedClass | None, "StatedClass or None")

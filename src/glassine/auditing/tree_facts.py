@@ -291,7 +291,7 @@ def _named(tree: TreeSubject, values: ValueLeakage, raw: Raw) -> NamedPeople:
     named = named_fact(values, list(dict.fromkeys([*tree.cut, *tree.trained_shares])), lacking, bounded=bounded)
     # Where the values of a number lie close, all its thresholds are public, and name people all the same.
     if tree.table is None:
-        return named
+        return replace(named, stated_by=tree.inputs.statements.cuts_stated_by)
     attacks = raw.get("membership")
     outcome = (
         attacks.value.midpoint

@@ -275,6 +275,7 @@ class StatementOptions(OptionGroup, heading=STATED):
         "N", "Step to whose multiples published counts are rounded.", names=("--stated-step",)
     )
     unweighted: bool = flag("No weights were used in training: sums of weights are counts.")
+    public_cuts: bool = flag("All cut points were fixed without the training data.")
     n_records: int | None = option("N", "Training records of a regression or an ensemble.", names=("--n",))
     family: str | None = option("NAME", "Family of a regression: gaussian, binomial, poisson, gamma, cox, multinomial.")
     errors: Literal["model", "robust"] | None = option(
