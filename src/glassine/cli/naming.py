@@ -133,7 +133,7 @@ def in_own_command(remedy: Remedy, typed: Sequence[str], parameters: Collection[
         return remedy
     if not options and "--domain" not in {word.partition("=")[0] for word in words}:
         words += ["--domain", DRAFT[True]]
-        drafts = [f"; {DRAFT[True]} is a draft by `glassine domain infer` with public values"]
+        drafts = [f"; {DRAFT[True]} is a draft by `glassine domain infer RECORDS` with public values"]
     words += [word for option in options.items() for word in option]
     step = f"`{shlex.join(['glassine', *words, *['--overwrite'] * ('--overwrite' not in words)])}`"
     piece = again.piece or remedy.step

@@ -165,7 +165,8 @@ def _of_audit(remedy: Remedy, given: Given) -> str:
     for name in missing or list(remedy.parameters):
         value = remedy.parameters.get(name)
         if name == "domain":
-            pieces.append(f"`--domain {given.draft}`, drafted with `{given.drafting}`")
+            filled = "" if "data" in given else " and filled in"
+            pieces.append(f"`--domain {given.draft}`, drafted with `{given.drafting}`{filled}")
         elif name == "clean_copy":
             pieces.append(f"`--clean-copy {given.names.get('clean copy', 'FILE')}`")
         else:
