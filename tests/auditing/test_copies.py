@@ -22,6 +22,7 @@ from glassine.formats.format import PublishedModel
 from glassine.formats.json import fingerprint
 from glassine.formats.registry import formats
 from glassine.models import AdditiveModel, editing
+from glassine.models.additive import typed_scores
 from glassine.models.guarantee import Guarantee
 from glassine.scrubbing.log import ScrubLog
 from tests.models.additive_models import income_model
@@ -109,10 +110,10 @@ def test_scores_that_were_set_by_hand_are_not_vouched_for() -> None:
             typed = editing.set_score(typed, term.name, where if len(where) > 1 else where[0], 1.0)  # type: ignore[arg-type]
     for edited, status in ((typed, "unknown"), (computed, "pass")):
         n = len(edited.edits)
-        origin_ = replace(copies.edited(n), n_typed=editing.typed_scores(edited, n), n_scores=99)
+        origin_ = replace(copies.edited(n), n_typed=typed_scores(edited, n), n_scores=99)
         assert _model(certificate, edited, origin_).status == status  # type: ignore[arg-type]
-    assert editing.typed_scores(typed) == sum(term.scores.size for term in released.terms)
-    assert editing.typed_scores(editing.undo(typed, 1)) == editing.typed_scores(typed) - 1
+    assert typed_scores(typed) == sum(term.scores.size for term in released.terms)
+    assert typed_scores(editing.undo(typed, 1)) == typed_scores(typed) - 1
 
 
 def test_a_score_that_no_edit_explains_is_not_followed(tmp_path: Path) -> None:

@@ -50,8 +50,8 @@ from glassine.domain import Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.formats.json import fingerprint
 from glassine.models import AdditiveModel
-from glassine.models.additive import score_meaning, summarize_model
-from glassine.models.editing import revert, typed_scores
+from glassine.models.additive import score_meaning, summarize_model, typed_scores
+from glassine.models.editing import revert
 from glassine.models.implied import advantage_of_parameters
 from glassine.models.scoring import recipe_of
 from glassine.models.shapes import COVERAGE

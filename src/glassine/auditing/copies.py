@@ -15,6 +15,7 @@ from glassine.formats.json import fingerprint
 from glassine.formats.loading import ModelFile, load_model
 from glassine.formats.registry import formats
 from glassine.models import AdditiveModel, editing
+from glassine.models.additive import typed_scores
 from glassine.scrubbing.log import ScrubLog
 
 
@@ -121,7 +122,7 @@ def follow(
             base = model
             steps += edited(more).steps
             typed = {
-                "n_typed": editing.typed_scores(model, more),
+                "n_typed": typed_scores(model, more),
                 "n_scores": sum(term.scores.size for term in model.terms),
             }
     own = fingerprint(model)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -40,7 +40,7 @@ from glassine.formats.canonical import FileForm
 from glassine.formats.sklearn.parameters import StatedParameters
 from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag
-from glassine.records.flags import bounds, is_number, sentence
+from glassine.records.flags import bounds, is_number, is_off_step, off_step_sentence, sentence
 from glassine.records.reading import frequent_texts, read
 
 if TYPE_CHECKING:
@@ -389,7 +389,7 @@ class DataComparison:
     @property
     def off_step(self) -> bool:
         """Whether all that is tested and odd are numbers off the step of their domain, which split as others."""
-        return all(_off_step(self.outside[name]) for name in self.tested)
+        return all(is_off_step(self.outside[name]) for name in self.tested)
 
     @property
     def unread(self) -> str:
@@ -409,12 +409,8 @@ class DataComparison:
             hidden = suppression.hidden(tuple(reasons.values()))
             shown = {why: None if hide else n for (why, n), hide in zip(reasons.items(), hidden, strict=True)}
             number = suppression.count(sum(reasons.values()))
-            if _off_step(reasons):
-                lie = "record lies" if number == 1 else "records lie"
-                notes.append(
-                    f"{name}: {number} {lie} off the step that the domain declares: {', '.join(reasons)}. The records "
-                    "can be those of training all the same; correct the step."
-                )
+            if is_off_step(reasons):
+                notes.append(off_step_sentence(name, number, reasons))
                 continue
             notes.append(sentence(name, number, self.whole[name], shown, self.words.get(name, ())))
         if self.n_differing and self.tested and not self.off_step:
@@ -433,11 +429,6 @@ class DataComparison:
                 "other numbers of some class than the model says."
             )
         return [RecordNote(note) for note in notes]
-
-
-def _off_step(reasons: Iterable[str]) -> bool:
-    """Return whether values are off the step of their domain, and nothing else is odd about them."""
-    return all(reason.startswith(("no whole number", "no multiple of ")) for reason in reasons)
 
 
 def compare_records(

@@ -49,31 +49,6 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 """Parameters of each action on the bins of one attribute; on a pair, a row and a column instead of a range."""
 
 
-TYPED = ("set", "shift")
-"""Edits whose values are typed in; all others compute scores from those of the model."""
-
-
-def typed_scores(model: AdditiveModel, n_edits: int | None = None) -> int:
-    """Return how many scores stand as the last edits typed them, or computed from what was typed; all by default.
-
-    Examples
-    --------
-    >>> age = Term(bins=(NumericBins("age", (30, 50)),), scores=np.array([-0.5, 0.7, 0.4, 0.0]))
-    >>> model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0.0,), link="identity")
-    >>> typed_scores(set_score(model, "age", (0, 1), 2.0)), typed_scores(zero(model, "age"))
-    (2, 0)
-    """
-    edits = model.edits if n_edits is None else model.edits[len(model.edits) - n_edits :]
-    typed: set[tuple[str, int]] = set()
-    for edit in edits:
-        cells = {(edit.term, cell) for cell in edit.cells}
-        if edit.action in TYPED or (edit.action != "zero" and typed & cells):
-            typed |= cells
-        else:
-            typed -= cells
-    return len(typed)
-
-
 def set_score(
     model: AdditiveModel,
     term: str,

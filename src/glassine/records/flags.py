@@ -211,6 +211,20 @@ def sentence(
     return f"{names}: {counted} outside {whole}{said and f': {said}'}."
 
 
+def is_off_step(reasons: Iterable[str]) -> bool:
+    """Return whether values are off the step of their domain, and nothing else is odd about them."""
+    return all(reason.startswith(("no whole number", "no multiple of ")) for reason in reasons)
+
+
+def off_step_sentence(names: str, number: object, reasons: Iterable[str]) -> str:
+    """Return that records lie off a declared step: the domain is wrong there, and they can be those of training."""
+    lie = "record lies" if number == 1 else "records lie"
+    return (
+        f"{names}: {_written(number)} {lie} off the step that the domain declares: {', '.join(reasons)}. The records can "
+        "be those of training all the same; correct the step."
+    )
+
+
 def _written(number: object) -> str:
     return f"{number:,}" if isinstance(number, int) else str(number)
 
