@@ -206,7 +206,7 @@ def _finished(findings: Findings, files: dict[str, FileContent | None], options:
             "person": records.person,
             "sensitive": options.disclosure.sensitive,
             "criterion": options.disclosure.criterion,
-            "n_records": None if options.stated.n_records is None else str(options.stated.n_records),
+            "n_records": str(options.stated.n_records or ""),
             WRITTEN: shlex.join(options.written.words),
             READING: shlex.join(options.reading.words),
         },

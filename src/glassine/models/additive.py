@@ -345,6 +345,7 @@ def typed_scores(model: AdditiveModel, n_edits: int | None = None) -> int:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from glassine.models import NumericBins
     >>> from glassine.models.editing import set_score, zero
     >>> age = Term(bins=(NumericBins("age", (30, 50)),), scores=np.array([-0.5, 0.7, 0.4, 0.0]))

@@ -25,7 +25,6 @@ __all__ = [
     "set_score",
     "shift",
     "smooth",
-    "typed_scores",
     "undo",
     "verify",
     "zero",

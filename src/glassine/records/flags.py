@@ -220,8 +220,8 @@ def off_step_sentence(names: str, number: object, reasons: Iterable[str]) -> str
     """Return that records lie off a declared step: the domain is wrong there, and they can be those of training."""
     lie = "record lies" if number == 1 else "records lie"
     return (
-        f"{names}: {_written(number)} {lie} off the step that the domain declares: {', '.join(reasons)}. The records can "
-        "be those of training all the same; correct the step."
+        f"{names}: {_written(number)} {lie} off the step that the domain declares: {', '.join(reasons)}. The records "
+        "can be those of training all the same; correct the step."
     )
 
 
