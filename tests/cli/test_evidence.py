@@ -62,7 +62,7 @@ def plain() -> dict[str, Any]:
 
 
 def answered(line: EvidenceLine) -> bool:
-    return bool(line.answers or line.item.person)
+    return bool(line.answers or line.item.person or line.item.remark)
 
 
 def line_of(which: str, number: str, **given: Any) -> EvidenceLine:
@@ -88,7 +88,8 @@ def test_every_item_has_a_line(
             assert re.search(rf"^(## )?{re.escape(line.item.id)}( |$)", text, re.MULTILINE)
     values = json.loads(json.dumps(document.to_dict(), allow_nan=False))
     for item in values["items"]:
-        assert item["answers"] or item["person"]
+        # A remark on a source asks nothing, and is not answered.
+        assert bool(item["answers"] or item["person"]) is not item["remark"]
         assert all(text == "" for text in item["person"].values())
 
 
@@ -106,7 +107,7 @@ def test_the_table_names_sources_and_figures_that_exist() -> None:
     assert used == set(ANSWERS), "a figure without an item, or an item without its figure"
     for item in items():
         assert bool(item.source) != bool(item.unseen), item.id
-        assert item.figures or item.unmeasured or item.person, item.id
+        assert item.figures or item.unmeasured or item.person or item.remark, item.id
     # What was not read in a source is said to be unconfirmed, and cites nothing.
     assert [item.id for item in items() if item.unseen] == ["D5", "P3"]
 
@@ -294,12 +295,36 @@ def test_the_command_writes_markdown_json_and_text(reports: Path, run: Run) -> N
     assert json.loads(run("evidence", "report.json", "--for", "tre", "--json", cwd=reports).out)["list"] == "tre"
 
 
+def test_the_command_writes_one_page_with_the_certificate(reports: Path, run: Run) -> None:
+    done = run("evidence", "certificate.json", "--for", "nist", "-o", "out.html", cwd=reports)
+    assert (done.status, done.err) == (0, "")
+    page = (reports / "out.html").read_text()
+    assert "NIST SP 800-226" in page
+    assert page.count('<section id="') == sum(item.list == "nist" for item in items()) + 1
+    assert 'id="certificate"' in page
+    assert not re.search(r"<script|(?:src|href)=\"http", page)
+
+
+def test_thresholds_of_a_private_model_are_no_values_of_records(
+    private: tuple[dict[str, Any], Certificate], plain: dict[str, Any]
+) -> None:
+    (said,) = line_of("edpb", "D3.4", findings=private[0]).answers
+    assert isinstance(said, EvidenceFigure)
+    assert said.text.startswith("no value of a record is published: ")
+    assert "guarantee" in said.method
+    counted = line_of("edpb", "D3.4", findings=plain).answers
+    assert not any("no value of a record" in str(one) for one in counted)
+    # A guarantee that does not hold covers nothing.
+    void = {**private[0], "guarantee": {**private[0]["guarantee"], "standing": "does not hold"}}
+    assert not any("no value of a record" in str(one) for one in line_of("edpb", "D3.4", findings=void).answers)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("report.json", "report.json"), "is a second report"),
         (("domain.json",), "is neither the JSON report of an audit nor a certificate"),
-        (("report.json", "-o", "out.pdf"), "Markdown, JSON or text"),
+        (("report.json", "-o", "out.pdf"), "HTML, Markdown, JSON or text"),
         (("none.json",), "cannot read none.json"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -141,3 +142,22 @@ def test_no_output_file_becomes_a_standard_stream(folder: Path) -> None:
     )
     done = process(code, "audit", "none.json", cwd=folder)
     assert (done.returncode, (folder / "first.txt").read_bytes()) == (2, b"")
+
+
+@pytest.mark.slow
+def test_a_terminal_gets_the_verdict_in_brief_and_a_pipe_gets_all(tmp_path: Path) -> None:
+    (tmp_path / "rules.txt").write_text(
+        "classes: [x] [y]\nif [a] then [x] ([30 ; 4] examples)\nelse [y] ([3 ; 90] examples)\n"
+    )
+    command = [sys.executable, "-m", "glassine", "audit", "rules.txt"]
+    piped = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    leader, follower = os.openpty()
+    shown = subprocess.run(command, cwd=tmp_path, stdout=follower, stderr=subprocess.DEVNULL)
+    os.close(follower)
+    told = os.read(leader, 1 << 16).decode()
+    os.close(leader)
+    assert shown.returncode == piped.returncode
+    lines = [line for line in told.splitlines() if line.strip()]
+    assert len(lines) <= 12 < len(piped.stdout.splitlines())
+    assert "The policy" in told
+    assert lines[-1] == "The whole report: the same command with `| less`, or with `-o report.html`."

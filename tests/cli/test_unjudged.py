@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 import skops.io
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -33,7 +33,7 @@ ESTIMATORS: dict[str, tuple[Any, str]] = {
     "scaled": (make_pipeline(StandardScaler(), SGDClassifier()), LINEAR),
     "neighbors": (KNeighborsClassifier(), "a model of nearest neighbors"),
     "bayes": (GaussianNB(), "a naive Bayes model"),
-    "forest": (RandomForestClassifier(3), "an ensemble of trees"),
+    "adaptive": (AdaBoostClassifier(n_estimators=2), "an ensemble"),
 }
 PMML = (
     '<?xml version="1.0"?><PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>'

@@ -76,7 +76,7 @@ def test_every_format_says_what_it_is() -> None:
         assert bool(one.write) == bool(one.to)
         assert one.read or one.write
         # What a forest's trees tell stands with those of single trees.
-        assert one.reads or one.read is None or one.read_all is not None
+        assert one.reads or one.read is None or one.read_all is not None or one.read_ensemble is not None
         assert ("guarantee" in one.leaves_out) == (one.to == "sklearn")
 
 

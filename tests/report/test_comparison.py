@@ -372,3 +372,15 @@ def test_the_page_in_a_browser(chromium: Path, tmp_path: Path, width: int, schem
     assert complaints == []
     assert seen > 50
     assert low == []
+
+
+def test_the_recommended_model_is_drawn_though_its_bits_are_not_known() -> None:
+    level = Reference(name="2 recommended", value=0.9)
+    mark = Mark(number=1, x=1.0, y=0.8)
+    svg = draw_frontier([mark], title="Accuracy", leak="bits", nothing=0.0, ident="x", unknown=level)
+    assert svg.count('class="level"') == 1
+    assert "2 recommended" in svg
+    # It lies above the point, as the model predicts better.
+    at = float(re.search(r'class="level"[^>]*y1="([\d.]+)"', svg)[1])  # type: ignore[index]
+    assert at < float(re.search(r'class="spot"[^>]*cy="([\d.]+)"', svg)[1])  # type: ignore[index]
+    assert "level" not in draw_frontier([mark], title="Accuracy", leak="bits", nothing=0.0, ident="x")

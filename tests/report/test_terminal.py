@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from glassine.attacks.outcome import NotApplicable
-from glassine.auditing.findings import InputFile
+from glassine.auditing.findings import Findings, InputFile
 from glassine.auditing.remedy import Remedy
 from glassine.report import render_text
-from glassine.report.rendering import page_of
+from glassine.report.rendering import BRIEF, page_of, render_brief
 from glassine.report.wording import MARKED, NOTICES
 from tests.report.builders import HOSTILE, findings, large_findings, part, rule_findings, unknown_findings
 
@@ -21,6 +21,26 @@ def test_the_text_is_short_and_narrow(made: object) -> None:
     assert text.endswith("\n")
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 88
+
+
+@pytest.mark.parametrize("made", [findings(), unknown_findings(), rule_findings(), large_findings()])
+def test_a_terminal_shows_the_verdict_ten_lines_and_where_the_rest_is(made: Findings) -> None:
+    first, *between, last = render_brief(made, "The rest is there.").splitlines()
+    assert first == f"Glassine 9.9.9: {made.verdict.upper()}"
+    assert last == "The rest is there."
+    assert 2 <= len(between) <= BRIEF
+    # A command is on one line, however long.
+    assert all(len(line) <= 88 for line in between if "`glassine" not in line)
+    assert between[0].startswith(NOTICES["checker"])
+
+
+def test_what_fails_comes_before_what_to_do_in_a_terminal() -> None:
+    lines = render_brief(findings(), "").splitlines()
+    fails = [i for i, line in enumerate(lines) if line.startswith("  [fail]")]
+    steps = [i for i, line in enumerate(lines) if line.startswith("  1. ")]
+    assert fails
+    assert steps
+    assert max(fails) < min(steps)
 
 
 def test_the_text_says_the_verdict_first_and_what_is_missing() -> None:

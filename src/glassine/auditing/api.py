@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from importlib import import_module
+from typing import Any
 
 from glassine.attacks.outcome import RecordNote
 from glassine.auditing.describe import relied_on
@@ -20,7 +21,7 @@ from glassine.domain import Domain
 from glassine.domain.domain import check_domain
 from glassine.domain.literals import attributes_of
 from glassine.errors import GlassineError, InvalidParameterError, InvalidPolicyError, parameter
-from glassine.formats import ModelFile, as_model
+from glassine.formats import EnsembleFile, ModelFile, as_model
 from glassine.formats.canonical import FileForm
 from glassine.formats.loading import is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
@@ -31,6 +32,8 @@ KINDS = {
     "builtins.list": "glassine.auditing.several.SeveralSubject",
     "builtins.tuple": "glassine.auditing.several.SeveralSubject",
     "glassine.auditing.several.SeveralModels": "glassine.auditing.several.SeveralSubject",
+    "glassine.formats.judged.EnsembleFile": "glassine.auditing.ensemble.EnsembleSubject",
+    "glassine.models.ensemble.TreeEnsemble": "glassine.auditing.ensemble.EnsembleSubject",
     "glassine.surrogates.measuring.MeasuredExplainer": "glassine.auditing.release.ReleaseSubject",
     "glassine.surrogates.release.SurrogateRelease": "glassine.auditing.release.ReleaseSubject",
     "glassine.learners.summaries.estimator.PrivateSummary": "glassine.auditing.summaries.SummarySubject",
@@ -192,19 +195,20 @@ def unmeasured(public: Findings, error: Exception) -> Findings:
 
 def open_published(model: object, domain: Domain | None, settings: AuditSettings) -> OpenedModel:
     """Open what is published: decide its kind, and read it as a value of that kind."""
-    fitted = model.estimator if isinstance(model, ModelFile) else model
+    fitted: Any = model.estimator if isinstance(model, ModelFile) else model
+    fitted = fitted.model.estimator if isinstance(fitted, EnsembleFile) else fitted
     plain = fitted is None or isinstance(fitted, DecisionTree | RuleList | AdditiveModel)
     parameters = None if plain else stated_parameters(fitted)
     files: tuple[FileForm, ...] = ()
     if isinstance(model, ModelFile):
         files = (model.form,)
         # An attack needs how splits were selected, which the estimator states.
-        stated = model.estimator is not None and settings.sensitive is not None and not _is_forest(model.estimator)
+        stated = model.estimator is not None and settings.sensitive is not None and not _is_ensemble(model.estimator)
         model = model.estimator if stated else model.model
     if isinstance(model, DecisionTree | RuleList | AdditiveModel | RegressionModel):
         own = None
-    elif settings.only is not None and set(settings.only) == {"membership"} and _is_forest(model):
-        own = "glassine.auditing.forest.ForestSubject"
+    elif _is_ensemble(model):
+        own = "glassine.auditing.ensemble.EnsembleSubject"
     else:
         own = next((KINDS[name] for one in type(model).__mro__ if (name := _full_name(one)) in KINDS), None)
     if own is not None:
@@ -231,10 +235,10 @@ def _kind(place: str) -> type[Subject]:
     return kind
 
 
-def _is_forest(model: object) -> bool:
-    from glassine.formats.sklearn.forest import is_sklearn_forest
+def _is_ensemble(model: object) -> bool:
+    from glassine.formats.sklearn.ensembles import is_sklearn_ensemble
 
-    return is_sklearn_forest(model)
+    return is_sklearn_ensemble(model)
 
 
 def _check_kinds(data: object, domain: object, policy: object, settings: object) -> None:

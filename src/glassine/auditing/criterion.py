@@ -324,6 +324,12 @@ OF_THE_FIT = (
     "Of a regression: the number of training records, the family of the outcome, and whether its standard errors "
     "follow from the model or are robust."
 )
+OF_THE_TREES = (
+    "Of an ensemble: the number of training records, the share of the rarer class among them, the learning rate, and "
+    "whether any person has several records."
+)
+OF_FITS: Mapping[Kind, str] = {"regression": OF_THE_FIT, "ensemble": OF_THE_TREES}
+"""By kind, what to ask for in place of counts."""
 STATED_FIT = remedy(
     "Ask the publisher for the number of training records, and state it: {step}. Or pass the training records.",
     "audit",
@@ -358,11 +364,15 @@ def for_kinds(kinds: Sequence[Kind], entry: Remedy) -> dict[Kind, Remedy | Calla
     return dict.fromkeys(kinds, entry)
 
 
-MODELS: tuple[Kind, ...] = ("tree", "rule list", "additive model", "regression")
+MODELS: tuple[Kind, ...] = ("tree", "rule list", "additive model", "regression", "ensemble")
 """Kinds of subjects that are one model."""
 _NEEDS: tuple[tuple[tuple[str, ...], Remedies, tuple[str, ...]], ...] = (
     (("sizes", "cells", "classes"), for_kinds(MODELS, COUNTED), (COUNTS,)),
-    (("implied", "residual"), for_kinds(MODELS, COUNTED) | {"regression": STATED_FIT}, (COUNTS, OF_THE_FIT)),
+    (
+        ("implied", "residual"),
+        for_kinds(MODELS, COUNTED) | for_kinds(("regression", "ensemble"), STATED_FIT),
+        (COUNTS, *OF_FITS.values()),
+    ),
     (("groups", "released_leaves", "narrowed"), {"release": GROUPED}, ()),
     (("intersections",), {"several models": SAME_RECORDS}, ()),
     (("contributions",), for_kinds(MODELS, VALUED) | {"release": GROUPED}, ()),

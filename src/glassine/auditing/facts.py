@@ -46,15 +46,18 @@ Kind: TypeAlias = Literal[
     "rule list",
     "additive model",
     "regression",
+    "ensemble",
     "release",
     "release as published",
     "several models",
     "private summary",
 ]
 
-PARTS = {"rule list": ("rule", "rules"), "regression": ("column", "columns")} | dict.fromkeys(
-    ("additive model", "private summary"), ("bin", "bins")
-)
+PARTS = {
+    "rule list": ("rule", "rules"),
+    "regression": ("column", "columns"),
+    "ensemble": ("leaf of any tree", "leaves of all trees"),
+} | dict.fromkeys(("additive model", "private summary"), ("bin", "bins"))
 """What a part of a subject and several are called, where they are not leaves."""
 
 

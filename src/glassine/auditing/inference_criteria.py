@@ -61,6 +61,10 @@ ROUNDED: Remedies = {
     "tree": ROUND,
     "rule list": ROUND,
     "additive model": ROUND_CUTS,
+    "ensemble": remedy(
+        "{Retrain} on values that are rounded to public cut points, or take extra trees, which draw thresholds at "
+        "random."
+    ),
     "release": DECLARE,
     "release as published": RESTRICT,
 }
@@ -214,7 +218,7 @@ def NAMED_BY_THRESHOLDS(limit: int, named: NamedPeople, case: Case) -> Check:
     unmeasured="Whether a tested attribute is an identifier is not known: {reason}",
     by_guarantee=lambda limit, guarantee, case: None,
     remedies=for_kinds(
-        ("tree", "rule list", "additive model", "regression"),
+        MODELS,
         remedy("{Retrain} without this attribute: it names the people."),
     ),
 )

@@ -57,14 +57,22 @@ class MembershipSettings:
 
     Attributes
     ----------
-    n_shadows : int
-        Shadow models of the likelihood-ratio attack, at least 4; 0 leaves it out.
+    n_shadows : int or None
+        Shadow models of the likelihood-ratio attack, at least 4; 0 leaves it out. By default 16 for ensembles of trees,
+        whose members other attacks miss, and none for other models.
+    seconds : float
+        Most seconds of the shadow models. Where they would take longer, attacks with them have failed.
     confidence : float
         Confidence of each attack's interval, in (0, 1). All six hold together with at least 94 % at the default.
     """
 
-    n_shadows: int = 0
+    n_shadows: int | None = None
     confidence: float = 0.99
+    seconds: float = 600.0
+
+    def shadows(self, usual: int = 0) -> int:
+        """Return the number of shadow models, for a kind of models with a usual number."""
+        return usual if self.n_shadows is None else self.n_shadows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,8 @@ from glassine.auditing.criterion import (
     DESCRIBED,
     DOMAIN,
     MATCHING,
-    OF_THE_FIT,
+    MODELS,
+    OF_FITS,
     PROVING,
     SAME_RECORDS,
     Check,
@@ -204,7 +205,7 @@ def request(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[str, .
     A check of the file alone does not stand in the way: a clean copy is to be audited. Who has the training records, or
     trained the model, need not ask. Of a private model no counts are asked for, which its guarantee would not cover.
     """
-    about_records = case.kind in ("tree", "rule list", "additive model", "regression") and not case.covered
+    about_records = case.kind in MODELS and not case.covered
     of_file = {criterion.name for criterion in policy.criteria if criterion.of_file}
     failed = any(check.status == "fail" and check.rule not in of_file for check in checks)
     if case.has_data or case.retrainable or not about_records or failed:
@@ -216,7 +217,7 @@ def request(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[str, .
     for check in checks:
         criterion = policy.criterion(check.rule) if check.status == "unknown" else None
         for text in () if criterion is None else criterion.requests:
-            if text in (COUNTS, OF_THE_FIT) and (text == OF_THE_FIT) != (case.kind == "regression"):
+            if text in (COUNTS, *OF_FITS.values()) and text != OF_FITS.get(case.kind, COUNTS):
                 continue
             if (lacking or "{lacking}" not in text) and not (private and text == COUNTS):
                 of_each = " of each class" if case.of_classes else ""

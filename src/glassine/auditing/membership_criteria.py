@@ -68,6 +68,10 @@ def _up(value: float) -> float:
             "`min_frequency=10`, or leave columns out.",
             plain="{Retrain} with at least 14 {units} per column: join categories of few {units}, or drop columns.",
         ),
+        "ensemble": remedy(
+            "{Retrain} with larger leaves: at least 50 {units} in each of a forest for balanced outcomes, 20 for rare "
+            "ones; of boosted trees with fewer rounds, fewer leaves or a smaller learning rate."
+        ),
     },
 )
 def LARGEST_ADVANTAGE(limit: float, cells: OutcomeCells | EffectiveParameters, case: Case) -> Check:
@@ -108,8 +112,12 @@ def _of_parameters(limit: float, parameters: EffectiveParameters, case: Case) ->
     each = max(1, round(1 / max(parameters.per_record, 1e-12)))
     per = f"about {each:,} {case.counted} per parameter" if each > 1 else "hardly a record per parameter"
     said = f"With {per}, the membership advantage is about {_figure(parameters.advantage)}"
+    if case.kind == "ensemble":
+        every = f"for every {each:,} {case.counted}" if each > 1 else "for hardly a record"
+        advantage = _figure(parameters.advantage)
+        said = f"The ensemble has about 1 effective leaf {every}; the membership advantage is about {advantage}"
     if parameters.advantage > limit:
-        return failed(f"{said}.", _up(parameters.advantage))
+        return failed(f"{said} (limit {limit:g}).", _up(parameters.advantage))
     if doubt := parameters.unsettled or case.contrary:
         return unknown(doubt)
     return passed(f"{said} (limit {limit:g}).", min(_up(parameters.advantage), limit))
@@ -133,7 +141,8 @@ def rounded_share(share: float, n: float) -> float:
     remedies=for_kinds(
         ("tree", "rule list"),
         remedy("Publish labels without counts: {step}. Or merge small pure leaves.", "scrub", counts="remove"),
-    ),
+    )
+    | {"ensemble": remedy("{Retrain} with larger leaves, so that fewer of them hold a single outcome.")},
 )
 def CERTAIN_BY_MEMBERSHIP(limit: float, cells: OutcomeCells, case: Case) -> Check:
     """Judge how many are certain of their outcome only because they are members, by an upper estimate."""
@@ -224,7 +233,13 @@ SMALLER_MODEL = for_kinds(
         python="`PrivateTreeClassifier` or `PrivateRuleListClassifier`",
         plain="{Retrain} a smaller model, or a private one. This model fits its training records too closely.",
     ),
-) | {"release": PRIVATE_RELEASE}
+) | {
+    "release": PRIVATE_RELEASE,
+    "ensemble": remedy(
+        "{Retrain} with larger leaves, or boosted trees with fewer rounds or a smaller learning rate. This ensemble "
+        "fits its training records too closely."
+    ),
+}
 
 
 @criterion(
@@ -245,6 +260,8 @@ def LARGEST_MEASURED_ADVANTAGE(limit: float, membership: MembershipFinding, case
     best = _best(membership)
     if doubt:
         return unknown(doubt, best)
+    if case.kind == "ensemble" and (lacking := _without_shadows(membership)):
+        return unknown(lacking, best)
     settle = "" if high <= limit else f" It may be up to {high:.3g}{_to_settle(limit, membership)}."
     if best is not None and best > limit + membership.explained:
         meaning = f"The strongest attack has an advantage of about {best:.3g}, above the limit of {limit:g}"
@@ -252,6 +269,22 @@ def LARGEST_MEASURED_ADVANTAGE(limit: float, membership: MembershipFinding, case
     if high > limit and _implied_fails(case):
         return unknown(f"No attack is shown to exceed the limit, but the counts let expect it.{settle}", best)
     return passed(f"No attack that was made has an advantage above {limit:g}.{settle}", best)
+
+
+SHADOWED = ("likelihood", "RMIA")
+"""What names of attacks say that compare with shadow models."""
+
+
+def _without_shadows(membership: MembershipFinding) -> str:
+    """Return why no attack with shadow models was made; empty if one was.
+
+    Of ensembles, attacks without them miss half of those that the best one finds.
+    """
+    made = [attack for attack in membership.attacks if any(word in attack.attack for word in SHADOWED)]
+    if any(attack.status == "measured" for attack in made):
+        return ""
+    reason = next((attack.reason for attack in made if attack.reason), "none was asked for.")
+    return f"Attacks with shadow models were not made, which find most of what an ensemble reveals: {reason}"
 
 
 def _implied_fails(case: Case) -> bool:

@@ -171,7 +171,7 @@ def FITTED_VALUES(limit: int, fitted: FittedValues, case: Case) -> Check:
     return passed(said or "No value of a single record is published beside the coefficients.", fitted.number)
 
 
-FILES_OF: tuple[Kind, ...] = ("tree", "rule list", "additive model", "regression", "several models")
+FILES_OF: tuple[Kind, ...] = ("tree", "rule list", "additive model", "regression", "ensemble", "several models")
 """What files are read of."""
 
 CLEAN_COPY = remedy(
@@ -195,11 +195,16 @@ SHORTER = remedy(
     "copy is written. Judged where a file is audited; a pipeline always requires it.",
     unmeasured="Whether Glassine wrote the file is not known: {reason}",
     of_file=True,
-    remedies=for_kinds(FILES_OF, CLEAN_COPY),
+    remedies=for_kinds(FILES_OF, CLEAN_COPY)
+    | {
+        "ensemble": remedy(
+            "Look through what the file holds beside its trees: no clean copy of an ensemble is written."
+        )
+    },
 )
 def REQUIRE_CLEAN_COPY(limit: int, files: tuple[FileForm, ...], case: Case) -> Check:
     """Judge how many files Glassine did not write, of which no clean copy was written."""
-    foreign = [file for file in files if file.clean_copy is not None]
+    foreign = [file for file in files if not file.canonical]
     if not foreign:
         return passed(f"Glassine wrote {'this file' if len(files) == 1 else 'these files'}, byte for byte.", 0)
     if all(file.clean_copy is not None and file.clean_copy.name for file in foreign):

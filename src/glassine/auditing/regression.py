@@ -24,9 +24,10 @@ from glassine.data.table import RecordTable
 from glassine.domain import Integer, Real
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError
+from glassine.models.effects import Equal
 from glassine.models.implied import advantage_of_parameters, effective_parameters
 from glassine.models.indicators import indicator_bounds, not_bounded
-from glassine.models.regression import Equal, RegressionModel
+from glassine.models.regression import RegressionModel
 from glassine.records.arrays import Array, Bools
 
 if TYPE_CHECKING:

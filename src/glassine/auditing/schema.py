@@ -9,6 +9,7 @@ from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from glassine.attacks.outcome import Hidden
 from glassine.auditing.additive import AdditiveSubject
+from glassine.auditing.ensemble import EnsembleSubject
 from glassine.auditing.findings.root import SCHEMA, Findings
 from glassine.auditing.regression import RegressionSubject
 from glassine.auditing.release import ReleaseSubject
@@ -19,7 +20,15 @@ from glassine.codec import LARGEST
 
 MEASURED: dict[str, Any] = {
     m.name: m.finding
-    for kind in (ReleaseSubject, SeveralSubject, SummarySubject, AdditiveSubject, RegressionSubject, TreeSubject)
+    for kind in (
+        ReleaseSubject,
+        SeveralSubject,
+        SummarySubject,
+        AdditiveSubject,
+        RegressionSubject,
+        EnsembleSubject,
+        TreeSubject,
+    )
     for m in kind.measurements
 }
 """What findings hold of each measurement, by its name."""

@@ -184,6 +184,11 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
             f"`min_frequency={limit}` of a `OneHotEncoder`.",
             plain=f"{{Retrain}} with categories of fewer than {limit} {{units}} joined to others.",
         ),
+        "ensemble": lambda limit: remedy(
+            f"{{Retrain}} with `min_samples_leaf={limit}`, of LightGBM `min_data_in_leaf={limit}`.",
+            plain=f"{{Retrain}} with at least {limit} {{units}} in every leaf.",
+            retraining=Retraining(f"`min_samples_leaf={limit}`", {"min_samples_leaf": limit}),
+        ),
     },
     # A limit below what may be shown would reveal more of a hidden size than that it is hidden.
     flag=PartFlag(

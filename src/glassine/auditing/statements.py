@@ -102,7 +102,7 @@ class Statements:
     stated_class : StatedClass or None
         The class of models among which training chose, for bounds on the average case.
     n_records : int or None
-        Number of training records of a regression.
+        Number of training records of a regression or an ensemble.
     family : str or None
         Family of its outcome: gaussian, binomial, poisson, gamma, cox or multinomial.
     errors : str or None

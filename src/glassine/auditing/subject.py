@@ -160,7 +160,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     files, policy = subject.inputs.files, subject.inputs.policy
     # An audit that was asked for one measurement covers that alone.
     if only is None:
-        facts |= {"texts": _texts(subject), "files": Measured(files) if files else None}
+        facts |= {"texts": facts.get("texts", _texts(subject)), "files": Measured(files) if files else None}
         # Named policies are judged by the same facts: where it was not asked, it is unknown and not missing.
         counted = any(measurement.name == "capacity" for measurement in subject.measurements)
         facts.setdefault("capacity", NotApplicable(NOT_STATED if counted else NOT_COUNTED))

@@ -91,9 +91,9 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
 
 
 def attacked(
-    model: object, inputs: AuditInputs, names: Sequence[str], learner: Callable[[RecordTable], Any]
+    model: object, inputs: AuditInputs, names: Sequence[str], learner: Callable[[RecordTable], Any], usual: int = 0
 ) -> Outcome[MembershipAttacks]:
-    """Attack membership with a fixed seed: an audit can be repeated."""
+    """Attack membership with a fixed seed: an audit can be repeated; ``usual`` is the number of shadow models."""
     # names are the columns that the model knows, learner makes an estimator like it from the members.
     if inputs.holdout is None:
         return NotApplicable(getattr(NO_HOLDOUT, "reason", ""))
@@ -102,7 +102,9 @@ def attacked(
             f"membership attacks need the data, the holdout and the name of the target (`{parameter('target=')}`)."
         )
     members, others = on_shared(inputs.table, inputs.holdout, (*names, inputs.target))
-    made = learner(members) if inputs.settings.membership.n_shadows else None
+    settings = inputs.settings.membership
+    n_shadows = settings.shadows(usual)
+    made = learner(members) if n_shadows else None
     # Its classifiers take a second to import.
     from glassine.attacks.membership.shadows import Shadows
     from glassine.attacks.membership.suite import attack_membership
@@ -112,9 +114,10 @@ def attacked(
             model,
             Sample(members, inputs.target),
             Sample(others, inputs.target),
-            shadows=None if made is None else Shadows(made, inputs.settings.membership.n_shadows),
-            confidence=inputs.settings.membership.confidence,
+            shadows=None if made is None else Shadows(made, n_shadows, seconds=settings.seconds),
+            confidence=settings.confidence,
             random_state=inputs.settings.random_state,
+            progress=lambda done, of: inputs.progress(f"membership, step {done} of {of}"),
         )
     )
 

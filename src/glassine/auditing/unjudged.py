@@ -69,11 +69,12 @@ CHECKLIST = (
 RECORDS = "It stores training records, or points made of few of them, so that its file is data and no model alone."
 KINDS = (
     UnjudgedKind(
-        name="an ensemble of trees",
-        why="Its trees describe the same people, so that what one reveals says little about what all do.",
+        name="an ensemble",
+        why="Its members describe the same people, so that what one reveals says little about what all do. Of forests "
+        "and boosted trees it was measured; this one is of another kind, or behind a step that is not read.",
         ask=(
-            "A single tree, a rule list or an additive model in its place.",
-            "For each tree, on which records it was trained, and the counts of its leaves.",
+            "A forest, boosted trees, a single tree, a rule list or an additive model in its place.",
+            "For each member, on which records it was trained.",
             *ASKED,
         ),
         modules=("sklearn.ensemble", "xgboost", "lightgbm", "catboost", "imblearn.ensemble"),

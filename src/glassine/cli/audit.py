@@ -23,7 +23,7 @@ from glassine.cli.reading import (
     identifiers,
     is_release,
     is_summary_file,
-    load_published,
+    load_judged,
     load_release,
     load_whole,
     opened,
@@ -36,7 +36,7 @@ from glassine.cli.reading import (
     with_inputs,
     written_values,
 )
-from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_by_ending, write_report
+from glassine.cli.writing import check_outputs, check_report, print_value, shown_of, write_by_ending, write_report
 from glassine.errors import (
     GlassineError,
     InvalidDataError,
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from glassine.auditing.unjudged import UnjudgedFile
     from glassine.data.labels import Sample
     from glassine.domain import Domain
+    from glassine.formats import EnsembleFile, ModelFile
     from glassine.surrogates import SurrogateRelease
 
 IN_PIPELINES = (
@@ -145,7 +146,7 @@ def audit_command(options: AuditOptions) -> None:
     options.exchange.write({options.models[0]: findings})
     audience_findings = findings.public() if printed == "public" else findings
     print_value(
-        audience_findings.to_dict() if report.as_json else text_of(audience_findings, report.output), report.as_json
+        audience_findings.to_dict() if report.as_json else shown_of(audience_findings, report.output), report.as_json
     )
     raise typer.Exit(_status(findings, options))
 
@@ -294,16 +295,14 @@ def _check_holdout(options: AuditOptions) -> None:
 def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit, tested_by
     from glassine.auditing.inputs import MembershipSettings
+    from glassine.models import TreeEnsemble
 
     records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
     settings = asked.settings(alone=options.alone == "disclosure")
-    whole = None
     with telling_kinds(file):
-        if options.alone == "membership":
-            read = load_published(file, domain, reading.trust_pickle, reading.tree)
-        else:
-            whole = load_whole(file, domain, reading.trust_pickle, reading.tree)
-            read = whole.model
+        whole = load_judged(file, domain, reading.trust_pickle, reading.tree)
+        read: Any = whole.model
+    alone = options.alone == "membership" and not isinstance(read, TreeEnsemble)
     with stages() as progress:
         progress("reading the records")
         texts = {} if asked.sensitive is None else written_values(read, asked.sensitive)
@@ -326,12 +325,10 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
             if named and asked.sensitive is not None:
                 _check_names("--sensitive", (asked.sensitive,), names, advice)
             _check_names("--quasi", asked.quasi or (), names)
-        if whole is not None and options.report.clean_copy is not None:
-            from glassine.formats import write_clean
-
-            whole = write_clean(whole, options.report.clean_copy)
+        if options.report.clean_copy is not None:
+            whole = _with_copy(whole, options.report.clean_copy)
         return audit(
-            read if whole is None else whole,
+            read if alone else whole,
             table,
             records.target,
             domain=domain,
@@ -343,7 +340,9 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
                 quasi=asked.quasi or None,
                 criterion=None if asked.criterion is None else asked.criterion.replace("-", "_"),
                 splits=asked.splits,
-                membership=MembershipSettings(n_shadows=membership.shadows, confidence=membership.confidence),
+                membership=MembershipSettings(
+                    n_shadows=membership.shadows, confidence=membership.confidence, seconds=membership.shadow_seconds
+                ),
                 disclosure=settings,
                 statements=options.stated.value,
                 **given(options.retrained),
@@ -351,6 +350,17 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
                 progress=progress,
             ),
         )
+
+
+def _with_copy(file: ModelFile | EnsembleFile, path: Path) -> ModelFile:
+    """Write the clean copy of a file, and return the file with its name; raise where there is none."""
+    from glassine.formats import ModelFile, write_clean
+
+    if not isinstance(file, ModelFile):
+        raise InvalidParameterError(
+            "no clean copy of an ensemble of trees is written.", remedy="Leave --clean-copy out: the file is released."
+        )
+    return write_clean(file, path)
 
 
 def _of_summary(file: FileContent, options: AuditOptions, limits: Policy) -> Findings:

@@ -155,12 +155,12 @@ class RecordOptions(OptionGroup, heading="Records"):
 class MembershipOptions(OptionGroup, heading="Membership (needs --data, --holdout and --target)"):
     """How membership is attacked."""
 
-    shadows: int = option(
+    shadows: int | None = option(
         "N",
-        "Shadow models of the likelihood-ratio attack; 0 leaves it out.",
-        0,
+        "Shadow models of the likelihood-ratio attack; 0 leaves it out. By default 16 of ensembles, else none.",
         callback=at_least(0, "16 or more give steady figures."),
     )
+    shadow_seconds: float = option("S", "Most seconds of the shadow models.", 600.0)
     confidence: ConfidenceOption = 0.99
     max_advantage: float | None = option(
         "NUMBER",
@@ -275,7 +275,7 @@ class StatementOptions(OptionGroup, heading=STATED):
         "N", "Step to whose multiples published counts are rounded.", names=("--stated-step",)
     )
     unweighted: bool = flag("No weights were used in training: sums of weights are counts.")
-    n_records: int | None = option("N", "Training records of a regression.", names=("--n",))
+    n_records: int | None = option("N", "Training records of a regression or an ensemble.", names=("--n",))
     family: str | None = option("NAME", "Family of a regression: gaussian, binomial, poisson, gamma, cox, multinomial.")
     errors: Literal["model", "robust"] | None = option(
         None, "Standard errors of a regression; model: of a converged fit without weights or a penalty."

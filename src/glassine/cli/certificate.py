@@ -253,7 +253,9 @@ def evidence_command(
         option(None, "Who asks: each item of their list is answered.", names=("--for",)),
     ],
     copy: EvidenceCopyOptions,
-    output: Annotated[Path | None, output_option("Write the answers: Markdown, JSON or text by its ending.")] = None,
+    output: Annotated[
+        Path | None, output_option("Write the answers: HTML, Markdown, JSON or text by its ending.")
+    ] = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -267,7 +269,7 @@ def evidence_command(
     from glassine.report.evidence import evidence
 
     check_outputs([output], list(files), overwrite=overwrite)
-    check_ending(output, (".md", ".json", ".txt"), "evidence is written as Markdown, JSON or text")
+    check_ending(output, (".md", ".json", ".txt", ".html"), "evidence is written as HTML, Markdown, JSON or text")
     stated: dict[str, Any] = {}
     for path in files:
         kind, value = _read(path)
@@ -279,7 +281,17 @@ def evidence_command(
         document = evidence(which, findings=stated.get("report"), certificate=stated.get("certificate"), origin=origin)
     except GlassineError as error:
         raise error.word({"findings": "the report"}) from None
-    write_by_ending(output, document.to_dict(), document.text(), document.markdown)
+
+    def other() -> str:
+        """Return it as a page of HTML with the certificate, or as Markdown."""
+        if output is None or output.suffix != ".html":
+            return document.markdown()
+        from glassine.report import render_html
+        from glassine.report.evidence.page import evidence_page
+
+        return render_html(evidence_page(document, stated.get("certificate")))
+
+    write_by_ending(output, document.to_dict(), document.text(), other)
     if as_json or output is None:
         print_value(json.loads(json.dumps(document.to_dict())) if as_json else document.text(), as_json)
     else:

@@ -30,7 +30,7 @@ from glassine.cli.options import (
 )
 from glassine.cli.process import concluding
 from glassine.cli.progress import stages
-from glassine.cli.reading import load_kind, read_records, stated_domain
+from glassine.cli.reading import load_judged, read_records, stated_domain
 from glassine.cli.writing import check_ending, check_outputs, print_value, say, tell
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError, worded
 from glassine.files import write_text
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from glassine.data.table import RecordTable
     from glassine.domain import Domain, Literal
     from glassine.formats import PublishedModel
+    from glassine.models import TreeEnsemble
 
 DraftOption = Annotated[Path | None, output_option("Write the domain, JSON or TOML.", shown="standard output")]
 ENDINGS = (".json", ".toml")
@@ -103,7 +104,9 @@ def infer_command(
     check_outputs([output], [data, model], overwrite=overwrite)
     check_ending(output, ENDINGS, "domains are written as JSON or TOML")
     tested = (
-        None if model is None else {literal.attribute for literal in tested_literals(load_kind(model, None, False))}
+        None
+        if model is None
+        else {literal.attribute for literal in tested_literals(load_judged(model, None, False).model)}
     )
     with stages() as progress:
         progress("reading the records")
@@ -240,11 +243,15 @@ def _write(domain: Domain, output: Path | None, comments: Mapping[str, list[str]
             say(to_text(domain).rstrip())
 
 
-def tested_literals(model: PublishedModel) -> list[Literal]:
+def tested_literals(model: PublishedModel | TreeEnsemble) -> list[Literal]:
     """Return the conditions of a model, thresholds and groups of an additive one among them."""
     from glassine.domain import Between, Category, OneOf
-    from glassine.models import AdditiveModel, NumericBins, RegressionModel
+    from glassine.models import AdditiveModel, NumericBins, RegressionModel, TreeEnsemble
 
+    if isinstance(model, TreeEnsemble):
+        listed = () if model.scoring is None else model.scoring.forest.literals
+        ends = [Between(name, hi=float(own[k])) for name, own in model.thresholds.items() for k in (0, -1)]
+        return [*ends, *(literal for literal in listed if isinstance(literal, OneOf))]
     if isinstance(model, RegressionModel):
         read = model.recipe
         return [OneOf(n, a.values) if isinstance(a, Category) else Between(n) for n, a in read.items()]
@@ -287,7 +294,7 @@ def new_command(
     declared = {entry["name"]: entry for entry in entries}
     comments: dict[str, list[str]] = {}
     if model is not None:
-        published = load_kind(model, None, reading.trust_pickle, reading.tree)
+        published = load_judged(model, None, reading.trust_pickle, reading.tree).model
         form, comments = form_of_literals(tested_literals(published))
         entries = [declared.get(entry["name"], entry) for entry in form]
         comments = {name: lines for name, lines in comments.items() if name not in declared}

@@ -74,7 +74,8 @@ DRAFTING = "Draft one with `glassine domain infer RECORDS`, or from a model with
 
 ANSWERS = (
     "Pass what the publisher answers: cut points in the domain, and `--stated-leaf N`, `--stated-step N`, "
-    "`--one-record-per-person`, `--unweighted`; of a regression `--n N`, `--family NAME`, `--errors model`."
+    "`--one-record-per-person`, `--unweighted`; of an ensemble `--n N`; of a regression `--n N`, `--family NAME`, "
+    "`--errors model`."
 )
 """What to do with the answers to the requests of findings."""
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from glassine.cli.options import RecordsFileOptions
     from glassine.data.table import RecordTable
     from glassine.domain import Attribute, Domain
-    from glassine.formats import ModelFile, PublishedModel
+    from glassine.formats import EnsembleFile, ModelFile, PublishedModel
     from glassine.models import DecisionTree, RuleList
     from glassine.records.containers import Schema
     from glassine.records.headers import RecordsFile
@@ -261,6 +261,16 @@ def load_whole(
 
     with _as_commands():
         return load_file(path, domain, trust_pickle=trust_pickle, tree=tree)
+
+
+def load_judged(
+    path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
+) -> ModelFile | EnsembleFile:
+    """Return what an audit judges of a file: one model, or several trees together unless one is asked for."""
+    from glassine.formats import load_judged
+
+    with _as_commands():
+        return load_judged(path, domain, trust_pickle=trust_pickle, tree=tree)
 
 
 @contextlib.contextmanager

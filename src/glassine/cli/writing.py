@@ -133,6 +133,19 @@ def text_of(findings: Findings, output: Path | None = None) -> str:
     return text if output is None else f"{text.rstrip()}\n\nReport: {output}\n"
 
 
+WHOLE = "The whole report: the same command with `| less`, or with `-o report.html`."
+"""Where the rest of a report is that a terminal shows in brief."""
+
+
+def shown_of(findings: Findings, output: Path | None = None) -> str:
+    """Return a report as text, or in brief where a terminal shows it, which scrolls; what reads a pipe gets all."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return text_of(findings, output)
+    from glassine.report.rendering import render_brief
+
+    return render_brief(findings, WHOLE if output is None else f"The whole report: {output}")
+
+
 def print_value(value: Any, as_json: bool) -> None:
     """Print a command's result, its last act: plain values as JSON, or text, none of which steers a terminal."""
     if as_json:

@@ -9,6 +9,9 @@ from glassine.formats.code.text import to_text as to_text
 from glassine.formats.format import Format as Format
 from glassine.formats.format import PublishedModel as PublishedModel
 from glassine.formats.json import fingerprint as fingerprint
+from glassine.formats.judged import EnsembleFile as EnsembleFile
+from glassine.formats.judged import as_ensemble as as_ensemble
+from glassine.formats.judged import load_judged as load_judged
 from glassine.formats.loading import ModelFile as ModelFile
 from glassine.formats.loading import as_model as as_model
 from glassine.formats.loading import load_estimator as load_estimator

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from glassine.models.additive import AdditiveModel
+from glassine.models.ensemble import TreeEnsemble
 from glassine.models.regression import RegressionModel
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree, Forest
@@ -57,6 +58,8 @@ class Format:
         Returns the model of a content, given the domain; with ``read_all``, given the place of a tree as well.
     read_all : callable or None
         Returns all trees of a content, given the domain, where it can hold several.
+    read_ensemble : callable or None
+        Returns all trees of a content as an ensemble, given the domain; None where it holds one tree alone.
     again : str
         The call or step that writes such a file, as a remedy says it: "write it again with ...".
     copied : bool
@@ -67,6 +70,8 @@ class Format:
         Returns a model as text or bytes, given the domain.
     earlier : tuple of callable
         What ``write`` was in earlier versions, one for every schema that was ever written: their files are canonical.
+    makes : callable
+        Returns whether an object in memory can be what ``write`` stores: of others no copy is written to compare it.
     options : callable
         Returns options of ``write`` that a file of this format shows, such as the versions of libraries that it states.
     binary : bool
@@ -92,11 +97,13 @@ class Format:
     rank: int = BY_LINE
     read: Reader | None = None
     read_all: Callable[..., Forest] | None = None
+    read_ensemble: Callable[..., TreeEnsemble | None] | None = None
     again: str = ""
     copied: bool = False
     to: str = ""
     write: Callable[..., str | bytes] | None = None
     earlier: tuple[Callable[..., str | bytes], ...] = ()
+    makes: Callable[[Any], bool] = lambda content: True
     options: Callable[[bytes], dict[str, Any]] = lambda data: {}
     binary: bool = False
     kinds: tuple[type, ...] = (DecisionTree, RuleList, AdditiveModel)

@@ -36,9 +36,10 @@ from glassine.formats.conditions import not_fitted
 from glassine.formats.format import BY_START, LAST, PublishedModel, of_object, of_values
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins, NumericBins
+from glassine.models.effects import Effect, Equal, Power
 from glassine.models.evidence import Evidence
 from glassine.models.guarantee import Guarantee
-from glassine.models.regression import Effect, Equal, FitStatistics, Power, RegressionModel
+from glassine.models.regression import FitStatistics, RegressionModel
 from glassine.models.rule_list import Rule, RuleList
 from glassine.models.terms import Edit, Term
 from glassine.models.tree import Branch, DecisionTree, Node

@@ -116,7 +116,7 @@ def load_model(
     InvalidParameterError
         If there is no such tree.
     """
-    with _opened(path, trust_pickle) as (kind, content):
+    with opened(path, trust_pickle) as (kind, content):
         return _one(content, kind, domain, tree)
 
 
@@ -179,13 +179,14 @@ def load_file(
     if [a] then [true]
     else [false]
     """
-    with _opened(path, trust_pickle) as (kind, content):
+    with opened(path, trust_pickle) as (kind, content):
         data = read_bytes(path)
         model = _one(content, kind, domain, tree)
         form = recognized(content, kind)
     name, own = "Glassine" if form is None else form.name, writer_of(form, kind, model)
     estimator = content if kind == "object" else None
-    if tree is None and (is_canonical(data, model, own, domain) or _written_without(data, content, kind, domain)):
+    ours = tree is None and (own is None or kind != "object" or own.makes(content))
+    if ours and (is_canonical(data, model, own, domain) or _written_without(data, content, kind, domain)):
         itself = FileForm(format=name, n_bytes=len(data), canonical=True)
         return ModelFile(model=model, form=itself, copy=data, estimator=estimator)
     if kind == "object" and not data.startswith(b"PK"):
@@ -270,7 +271,7 @@ def load_forest(
     InvalidModelError
         If a tree contradicts itself or does not fit the domain.
     """
-    with _opened(path, trust_pickle) as (kind, content):
+    with opened(path, trust_pickle) as (kind, content):
         several = recognized(content, kind)
         if several is not None and several.read_all is not None:
             forest = several.read_all(content, domain)
@@ -393,7 +394,7 @@ def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str], trust_pickle: bool) -> Iterator[tuple[Content, object]]:
+def opened(path: str | os.PathLike[str], trust_pickle: bool) -> Iterator[tuple[Content, object]]:
     """Yield the kind of content that a file has, and the content; errors inside name the file."""
     kind: Content = "bytes"
     content: object = None

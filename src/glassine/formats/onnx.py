@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -15,9 +15,11 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, installed
 from glassine.formats.builder import TreeBuilder, can_be_missing, from_shares, place_of, sides, source_of
 from glassine.formats.conditions import damaged, with_missing
+from glassine.formats.ensembles import together
 from glassine.formats.json import KEY, guarantee_of
 from glassine.formats.onnx_columns import columns_of
 from glassine.formats.sklearn.encodings import Column, Number
+from glassine.models.ensemble import Scoring, TreeEnsemble
 from glassine.models.evidence import Evidence
 from glassine.models.guarantee import Guarantee
 from glassine.models.tree import DecisionTree, Forest
@@ -129,6 +131,38 @@ def forest_from_onnx(data: bytes, domain: Domain | None = None) -> Forest:
     return Forest(trees=tuple(trees), bootstrap=len(trees) > 1 and shares, source="ONNX")
 
 
+def ensemble_from_onnx(data: bytes, domain: Domain | None = None) -> TreeEnsemble | None:
+    """Read all trees of an ONNX file as an ensemble; None of a single one."""
+    onnx = onnx_module()
+    forest = forest_from_onnx(data, domain)
+    if len(forest.trees) <= 1:
+        return None
+    attributes = _ensemble(onnx, onnx.load_model_from_string(data).graph)[1]
+    shares = forest.classes is not None
+    transform, base = attributes.get("post_transform", "NONE"), np.ravel(np.asarray(_base_of(attributes), dtype=float))
+    labels = attributes.get("classlabels_int64s") or attributes.get("classlabels_strings") or ()
+    ids = set(attributes.get("class_ids", ()) or attributes.get("target_ids", ()))
+    average = attributes.get("aggregate_function", "SUM") == "AVERAGE"
+    # Scores of one class of two, as boosted trees are written, or of a number.
+    two, number = len(labels) == 2 and len(ids) == 1 and transform == "LOGISTIC", not labels and len(ids) == 1
+    scoring = None
+    if shares:
+        scoring = Scoring(forest=forest, link="shares")
+    elif two or (number and transform == "NONE"):
+        start = float(base[-1]) if len(base) else 0.0
+        scoring = Scoring(forest=forest, link="logit" if two else "identity", base=(start,), mean=average)
+    mean = shares or average
+    return together(
+        forest,
+        scoring,
+        combined="mean" if mean else "sum",
+        learner="forest" if mean else "boosted trees",
+        classes=forest.classes if shares else tuple(labels) or None,
+        placed="unknown",
+        outputs=1 if shares else max(1, len(ids)),
+    )
+
+
 def _read(
     data: bytes, domain: Domain | None, places: Callable[[int], Iterable[int]]
 ) -> tuple[list[DecisionTree], bool]:
@@ -141,7 +175,8 @@ def _read(
     try:
         ensemble, attributes = _ensemble(onnx, model.graph)
         order = list(dict.fromkeys(_list(attributes, "nodes_treeids")))
-        trees = [_tree(onnx, model, ensemble, attributes, order, place, domain) for place in places(len(order))]
+        whole = _Whole.of(onnx, model, ensemble, attributes, order, domain)
+        trees = [_tree(whole, place, domain) for place in places(len(order))]
         if len(order) == 1:  # of several, none is the model that the claim is about
             claim = stated_guarantee(model)
             trees = [replace(tree, guarantee=claim) for tree in trees]
@@ -164,27 +199,72 @@ def _ensemble(onnx: ModuleType, graph: Any) -> tuple[Any, dict[str, Any]]:
     return ensembles[0], {str(a.name): _plain(onnx, a) for a in ensembles[0].attribute}
 
 
-def _tree(
-    onnx: ModuleType,
-    model: Any,
-    ensemble: Any,
-    attributes: Attributes,
-    order: Sequence[int],
-    place: int,
-    domain: Domain | None,
-) -> DecisionTree:
-    """Return the tree at a place of an ensemble, whose trees have their numbers in an order."""
+@dataclass(frozen=True, kw_only=True)
+class _Whole:
+    """An operator of trees, with the lists of each tree by its number: lists of all are walked once."""
+
+    kind: str
+    order: Sequence[int]  # The numbers of the trees
+    parts: Mapping[int, Attributes]  # The attributes of each tree
+    columns: Sequence[Column]
+    single: bool
+    shares: bool  # Whether trees add up shares of classes
+
+    @classmethod
+    def of(
+        cls,
+        onnx: ModuleType,
+        model: Any,
+        ensemble: Any,
+        attributes: Attributes,
+        order: Sequence[int],
+        domain: Domain | None,
+    ) -> _Whole:
+        """Return an operator of trees whose numbers stand in an order."""
+        width = 1 + max(map(int, _list(attributes, "nodes_featureids")), default=-1)
+        ours = model.producer_name == OURS
+        given = columns_of(onnx, model.graph, str(ensemble.input[0]), domain, width, named=ours, plain=_plain)
+        _check_after(model.graph, ensemble)
+        several = len(order) > 1
+        return cls(
+            kind=str(ensemble.op_type),
+            order=order,
+            parts=_parts(attributes, order) if several else dict.fromkeys(order, attributes),
+            columns=given.columns,
+            single=given.single,
+            shares=several and _share_like(attributes, len(order)),
+        )
+
+
+def _parts(attributes: Attributes, order: Sequence[int]) -> dict[int, Attributes]:
+    """Return the attributes of each tree: of lists with an entry for each node or weight of any tree, its own."""
+    parts: dict[int, dict[str, Any]] = {number: dict(attributes) for number in order}
+    for prefix in ("nodes", "class", "target"):
+        owners = attributes.get(f"{prefix}_treeids")
+        if not isinstance(owners, list):
+            continue
+        rows: dict[int, list[int]] = {number: [] for number in order}
+        for i, owner in enumerate(owners):
+            rows.setdefault(owner, []).append(i)
+        for name, value in attributes.items():
+            if not name.startswith(f"{prefix}_") or not isinstance(value, list | np.ndarray):
+                continue
+            entries = value if isinstance(value, list) else np.ravel(value).tolist()
+            if len(entries) == len(owners):
+                for number in order:
+                    parts[number][name] = [entries[i] for i in rows[number]]
+    return parts  # type: ignore[return-value]
+
+
+def _tree(whole: _Whole, place: int, domain: Domain | None) -> DecisionTree:
+    """Return the tree at a place of an ensemble."""
+    order, columns, single, attributes = whole.order, whole.columns, whole.single, whole.parts[whole.order[place]]
     lists = {name: _list(attributes, f"nodes_{name}") for name in NODE_LISTS}
-    width = 1 + max(map(int, lists["featureids"]), default=-1)
-    ours = model.producer_name == OURS
-    given = columns_of(onnx, model.graph, str(ensemble.input[0]), domain, width, named=ours, plain=_plain)
-    columns, single = given.columns, given.single
-    _check_after(model.graph, ensemble)
     tracks = _list(attributes, "nodes_missing_value_tracks_true", len(lists["nodeids"]))
     bounds = _numbers(attributes, "nodes_values", len(lists["nodeids"]))
-    mine = [i for i, owner in enumerate(lists["treeids"]) if owner == order[place]]
+    mine = range(len(lists["treeids"]))
     leaves = {lists["nodeids"][i] for i in mine if lists["modes"][i] == "LEAF"}
-    classes, evidence = _leaves(attributes, leaves, str(ensemble.op_type), order[place], len(order))
+    classes, evidence = _leaves(attributes, leaves, whole.kind, len(order) > 1, len(order) if whole.shares else 0)
     names = tuple(dict.fromkeys(column.attribute for column in columns))
     builder: TreeBuilder[int] = TreeBuilder("the ONNX tree", domain, names)
     gaps = {column.attribute for column in columns if column.knows_gaps}
@@ -249,7 +329,7 @@ def _list(attributes: Attributes, name: str, length: int | None = None) -> list[
 def _numbers(attributes: Attributes, name: str, length: int) -> list[float]:
     """Return numbers that stand in a list of single precision or in a tensor of double precision."""
     tensor = attributes.get(f"{name}_as_tensor")
-    value = attributes.get(name, []) if tensor is None else np.asarray(tensor).ravel().tolist()
+    value: Any = attributes.get(name, []) if tensor is None else np.asarray(tensor).ravel().tolist()
     if not isinstance(value, list) or len(value) != length or not all(isinstance(v, int | float) for v in value):
         raise InvalidModelError(f"{name} must hold {length} numbers.")
     return [float(v) for v in value]
@@ -285,12 +365,12 @@ def _check_after(graph: Any, ensemble: Any) -> None:
 
 
 def _leaves(
-    attributes: Attributes, all_leaves: set[int], kind: str, tree: int, n_trees: int
+    attributes: Attributes, all_leaves: set[int], kind: str, several: bool, n_shares: int
 ) -> tuple[tuple[Scalar, ...] | None, dict[int, Evidence]]:
     """Return the classes, and what each leaf of a tree publishes."""
     # The leaves of a forest get their shares back, multiplied by the number of trees; those of other ensembles are
     # values of a regression, the scores that they add.
-    prefix, several = "class" if kind == "TreeEnsembleClassifier" else "target", n_trees > 1
+    prefix = "class" if kind == "TreeEnsembleClassifier" else "target"
     owners = attributes.get(f"{prefix}_treeids", [])
     if several and not isinstance(owners, list):
         raise damaged(f"{prefix}_treeids must be a list.")
@@ -300,11 +380,8 @@ def _leaves(
     weights = _numbers(attributes, f"{prefix}_weights", len(nodes))
     base = [] if several else np.ravel(np.asarray(_base_of(attributes), dtype=float)).tolist()
     transform = attributes.get("post_transform", "NONE")
-    if several:
-        rows = [i for i, owner in enumerate(owners) if owner == tree]
-        nodes, ids, weights = ([entries[i] for i in rows] for entries in (nodes, ids, weights))
-    if several and prefix == "class" and _share_like(attributes, n_trees):
-        weights = [weight * n_trees for weight in weights]
+    if prefix == "class" and n_shares:
+        weights = [weight * n_shares for weight in weights]
     elif several and prefix == "class":
         if len(set(ids)) > 1:
             raise UnsupportedModelError("the trees of the ONNX graph add scores of several classes in one leaf.")

@@ -15,7 +15,7 @@ from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of
 from glassine.formats.conditions import check_predicts, compared_values, fresh_name, outcomes, readable
 from glassine.formats.format import Format, PublishedModel
-from glassine.formats.onnx import forest_from_onnx, is_onnx, onnx_module, tree_from_onnx
+from glassine.formats.onnx import ensemble_from_onnx, forest_from_onnx, is_onnx, onnx_module, tree_from_onnx
 from glassine.formats.onnx_additive import (
     ML_OPSET,
     additive_from_onnx,
@@ -262,6 +262,7 @@ FORMAT = Format(
     sniff=is_onnx,
     read=model_from_onnx,
     read_all=forest_from_onnx,
+    read_ensemble=ensemble_from_onnx,
     to="onnx",
     write=to_onnx,
     binary=True,

@@ -13,12 +13,14 @@ from glassine.formats.builder import (
     source_of,
     without_sizes,
 )
+from glassine.formats.ensembles import together
 from glassine.formats.pmml_documents import Element, parsed_xml, stated_guarantee
 from glassine.formats.pmml_fields import fields_of
 from glassine.formats.pmml_predicates import (
     PREDICATES,
 )
 from glassine.formats.pmml_trees import TreeReader
+from glassine.models.ensemble import Scoring, TreeEnsemble
 from glassine.models.tree import DecisionTree, Forest
 
 BESIDE = ("Extension", "Header", "MiningBuildTask", "DataDictionary", "TransformationDictionary", "TreeModel")
@@ -83,6 +85,43 @@ def forest_from_pmml(data: bytes, domain: Domain | None = None) -> Forest:
     classes = _classes(root, top, trees, domain)
     members = tuple(_member(root, top, trees, place, domain, classes) for place in range(len(trees)))
     return Forest(trees=members, bootstrap=len(members) > 1, source="PMML")
+
+
+def ensemble_from_pmml(data: bytes, domain: Domain | None = None) -> TreeEnsemble | None:
+    """Read all trees of a PMML file as an ensemble; None of a single one, and of what holds none."""
+    root = parsed_xml(data)
+    models = [child for child in root.children if child.tag == "MiningModel"]
+    if not models or len(_segments(models[0])) <= 1:
+        return None
+    forest = forest_from_pmml(data, domain)
+    methods = [own.attributes.get("multipleModelMethod", "") for own in _segmentations(models[0])]
+    mean = any("average" in method.lower() or "vote" in method.lower() for method in methods)
+    shares = mean and forest.classes is not None and len(methods) == 1
+    return together(
+        forest,
+        Scoring(forest=forest, link="shares") if shares and "average" in methods[0] else None,
+        combined="mean" if mean else "sum",
+        learner="forest" if mean else "boosted trees",
+        # Scores of boosted trees become classes in what follows them, which is not read.
+        classes=forest.classes or None if mean else _labels(root, models[0], domain) or forest.classes or None,
+        placed="unknown",
+    )
+
+
+def _segmentations(model: Element) -> list[Element]:
+    """Return the segmentation of a MiningModel, and those of the MiningModels in it."""
+    out, stack = [], [model]
+    while stack:
+        segmentation = stack.pop().first("Segmentation")
+        if segmentation is not None:
+            out.append(segmentation)
+            stack += [c for s in segmentation.children if s.tag == "Segment" for c in s.children if c.tag == model.tag]
+    return out
+
+
+def _labels(root: Element, model: Element, domain: Domain | None) -> tuple[Scalar, ...]:
+    """Return the classes of a MiningModel that predicts one; none of a regression."""
+    return fields_of(root, model, domain).labels if model.attributes.get("functionName") == "classification" else ()
 
 
 def _models(root: Element) -> tuple[Element, list[Element]]:

@@ -16,7 +16,8 @@ from glassine.formats.pmml_documents import Element, stated_guarantee
 from glassine.formats.pmml_fields import Fields, fields_of, number_of, typed, value_of
 from glassine.formats.regressions import RegressionBuilder, as_binned, link_of
 from glassine.models.additive import AdditiveModel
-from glassine.models.regression import Equal, Factor, FitStatistics, Power, RegressionModel
+from glassine.models.effects import Equal, Factor, Power
+from glassine.models.regression import FitStatistics, RegressionModel
 
 Sum: TypeAlias = dict[tuple[Factor, ...], float]
 """A sum of products of factors, each with its number; the empty product is a constant."""

@@ -17,7 +17,7 @@ from glassine.formats.builder import place_of
 from glassine.formats.conditions import as_written, check_domain, check_model, compared_values, fresh_name
 from glassine.formats.format import Format, PublishedModel
 from glassine.formats.json import without_counts
-from glassine.formats.pmml import forest_from_pmml, is_xml, tree_of_document
+from glassine.formats.pmml import ensemble_from_pmml, forest_from_pmml, is_xml, tree_of_document
 from glassine.formats.pmml_documents import (
     TARGET,
     Element,
@@ -484,6 +484,7 @@ FORMAT = Format(
     sniff=is_xml,
     read=model_from_pmml,
     read_all=forest_from_pmml,
+    read_ensemble=ensemble_from_pmml,
     to="pmml",
     write=to_pmml,
     kinds=(DecisionTree, AdditiveModel),

@@ -16,16 +16,8 @@ from glassine.formats.printed.conditions import plain
 from glassine.models.additive import LINKS as BINNED_LINKS
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins
-from glassine.models.regression import (
-    FAMILIES,
-    OF_CLASSES,
-    Effect,
-    Equal,
-    Factor,
-    FitStatistics,
-    Power,
-    RegressionModel,
-)
+from glassine.models.effects import Effect, Equal, Factor, Power
+from glassine.models.regression import FAMILIES, OF_CLASSES, FitStatistics, RegressionModel
 from glassine.models.terms import Term
 
 PATSY = re.compile(

@@ -13,6 +13,8 @@ from glassine.exports import Displayed
 from glassine.models.bins import checked_range
 from glassine.models.evidence import are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
+from glassine.models.linear import linear
+from glassine.models.regression import RegressionModel
 from glassine.models.rounding import rounded
 from glassine.models.scorecard import Scorecard, card_items, check_card
 from glassine.models.scoring import ScoringModel
@@ -209,6 +211,34 @@ class AdditiveModel(Displayed, ScoringModel):
         size = {"max_items": max_items, "max_points": max_points}
         terms, intercept, card = rounded(self.terms, self.intercept[0], classes=self.link == "logit", **size)
         return replace(self, terms=terms, intercept=(intercept,), edits=(), scorecard=card)
+
+    def to_linear(self) -> RegressionModel:
+        """Return a regression: a line through the scores of each number, and a coefficient for each category.
+
+        Guarantee
+        ---------
+        That of the model: the lines follow from the published scores, counts and ranges alone; see
+        ``models/linear.md``.
+
+        Raises
+        ------
+        InvalidModelError
+            If a term is of two attributes, or the model is a scorecard.
+
+        Examples
+        --------
+        >>> from glassine.models.bins import NumericBins
+        >>> age = Term(bins=(NumericBins("age", (30, 50), bounds=(10, 70)),), scores=[-1.0, 0.0, 1.0, 0.0])
+        >>> model = AdditiveModel(
+        ...     attributes=("age",), terms=(age,), intercept=(0.5,), link="logit", classes=("no", "yes")
+        ... )
+        >>> line = model.to_linear()
+        >>> line.effects[0].coefficients, line.intercept
+        ((0.05,), (-1.5,))
+        """
+        if self.scorecard is not None:
+            raise InvalidModelError("a scorecard has points, not scores.", remedy="Take the additive model before it.")
+        return replace(linear(self), target=self.target, source=self.source, guarantee=self.guarantee)
 
     def to_frame(self, *, audience: str = "checker", suppress_below: int = 10, backend: object = "polars") -> Any:
         """Return the model as a data frame, one row for each bin; see :func:`glassine.models.table.to_frame`."""

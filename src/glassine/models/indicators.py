@@ -26,7 +26,8 @@ def indicator_bounds(model: RegressionModel, domain: Domain | None = None) -> tu
 
     Examples
     --------
-    >>> from glassine.models.regression import Effect, Equal, FitStatistics
+    >>> from glassine.models.regression import FitStatistics
+    >>> from glassine.models.effects import Effect, Equal
     >>> male = Effect(name="male", factors=(Equal(attribute="sex", value="male"),), coefficients=(0.3,), errors=(0.25,))
     >>> fit = FitStatistics(family="binomial", dispersion="fixed", errors="model", penalized=False, converged=True)
     >>> model = RegressionModel(

@@ -254,14 +254,24 @@ def draw_budget(
 
 
 def draw_frontier(
-    marks: Sequence[Mark], *, title: str, leak: str, nothing: float, ident: str, narrow: bool = False
+    marks: Sequence[Mark],
+    *,
+    title: str,
+    leak: str,
+    nothing: float,
+    ident: str,
+    unknown: Reference | None = None,
+    narrow: bool = False,
 ) -> Markup:
-    """Return a measure against what leaks, one numbered point a model, and the line that no model is above."""
+    """Return a measure against what leaks, one numbered point a model, and the line that no model is above.
+
+    A model of which it is ``unknown`` what leaks is a level: how well it predicts.
+    """
     # Left is less leaked, up is better; of the points on the line no other is better in both. The axis of what leaks
     # begins at nothing and is stretched there, as a square root is, where it is not 0. Empty without points.
     if not marks:
         return Markup("")
-    low, high = _range([mark.y for mark in marks])
+    low, high = _range([*(mark.y for mark in marks), *([unknown.value] if unknown else [])])
     most = max(mark.x for mark in marks)
     most += max(0.05 * (most - nothing), 1e-3)
 
@@ -276,6 +286,8 @@ def draw_frontier(
         marks = [replace(mark, name="") for mark in marks]
     places = _spread(_stretched(nothing, most) if nothing else ticks(nothing, most), axes)
     corners = _frontier(marks)
+    level = [] if unknown is None else [(axes.y(unknown.value), unknown.name, "name")]
+    taken = [(axes.left, at - 2, axes.right + room, at + 2) for at, _, _ in level]
     steps = [f"M{axes.x(corners[0].x):.1f} {axes.y(corners[0].y):.1f}"]
     steps += [f"H{axes.x(mark.x):.1f}V{axes.y(mark.y):.1f}" for mark in corners[1:]]
     return _framed(
@@ -292,8 +304,10 @@ def draw_frontier(
             for at in places
         ),
         element("path", class_="frontier", d=f"{''.join(steps)}H{axes.right:.1f}"),
+        *(axes.level(unknown.value, "level") for unknown in (unknown,) if unknown is not None),
+        *_names(level, axes),
         *(_spot(mark, axes) for mark in marks),
-        *_numbers(marks, axes, _stairs(corners, axes)),
+        *_numbers(marks, axes, [*_stairs(corners, axes), *taken]),
         axes.names(f"{leak}, square-root scale" if nothing else leak, title),
     )
 

@@ -34,7 +34,7 @@ Reportable: TypeAlias = "Findings | MembershipFinding | DisclosureFinding | Mult
 
 
 def _model(findings: Findings) -> tuple[Section, ...]:
-    if findings.model.kind == "regression":
+    if findings.model.kind in ("regression", "ensemble"):
         return ()  # its measurement has the section
     terms = findings.value("terms")
     return (sections.model_section(findings) if terms is None else sections.additive_section(terms),)
@@ -104,6 +104,8 @@ def _described(findings: Findings) -> str:
     said = [model.kind[:1].upper() + model.kind[1:], wording.plural(model.n_parts, noun), depth]
     if model.kind == "regression":
         said = ["Regression", wording.plural(model.n_parts, "column")]
+    elif model.kind == "ensemble":
+        said = ["Ensemble", wording.plural(model.n_parts, "tree")]
     terms = findings.value("terms")
     summary = findings.value("released")
     if summary is not None:
@@ -286,6 +288,56 @@ def render_text(result: Reportable | Page) -> str:
     """
     # The result stands first, then each section under its heading, in the order of the page.
     return "\n".join(_lines(_page(result))) + "\n"
+
+
+BRIEF, BRIEF_CHECKS = 10, 4
+"""Most lines between the verdict and where the rest is, and most checks among them."""
+
+
+def render_brief(findings: Findings, rest: str) -> str:
+    r"""Return a verdict for a terminal: one line, at most ten lines on it, and where the rest is.
+
+    Parameters
+    ----------
+    findings : Findings
+        The result of an audit.
+    rest : str
+        Where all of it is.
+
+    Examples
+    --------
+    >>> from glassine import audit, parse_rules
+    >>> findings = audit(parse_rules("if [smoker] then [true] ([3 ; 41] examples)\nelse [false] ([52 ; 9] examples)"))
+    >>> print(render_brief(findings, "The rest: -o report.html.").splitlines()[-1])
+    The rest: -o report.html.
+    """
+    page = page_of(findings)
+    lines = [*_wrap(page.opening()), *_wrap(page.sentence)[:3]]
+    points = [block for block in _inside(page.details) if isinstance(block, Points | Failures)]
+    checks = [check for block in points if isinstance(block, Failures) for check in block.checks]
+    steps = [text for block in points if isinstance(block, Points) and block.style == "advice" for text in block.items]
+    lines += [
+        wording.shorten(f"  [{check.status}] {check.label}: {check.measured} (limit: {check.limit})", WIDTH)
+        for check in checks[:BRIEF_CHECKS]
+    ]
+    met = [entry.name for entry in findings.policies if entry.verdict == "within policy"]
+    lines += [f"  Meets: {', '.join(met)}."] if met else []
+    more = len(checks) - BRIEF_CHECKS
+    lines += [f"  and {wording.plural(more, 'more check')}"] if more > 0 else []
+    for number, text in enumerate(steps, start=1):
+        wrapped = _wrap(f"{number}. {text}", indent=2, hang=5)
+        if len(lines) + len(wrapped) > BRIEF:
+            break
+        lines += wrapped
+    return "\n".join([f"Glassine {page.version}: {page.headline.upper()}", *lines[:BRIEF], rest]) + "\n"
+
+
+def _inside(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Yield blocks, and those in their columns; what is folded away is not among them."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Columns):
+            yield from _inside(tuple(chain(*block.columns)))
 
 
 def _page(result: Reportable | Page, title: str | None = None) -> Page:

@@ -212,6 +212,7 @@ HOMES = {
     **dict.fromkeys(("labels", "values"), "outcomes"),
     **{name: name for name in ("capacity", "disclosure", "membership")},
     "columns": "regression",
+    "ensemble": "ensemble",
     "stability": "capacity",
     "released": "guarantee",
     **dict.fromkeys(("parts", "terms", "rows", "joint"), ""),

@@ -21,7 +21,7 @@ from glassine.attacks.membership.scoring import judge_calls, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.data.labels import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
-from glassine.models import AdditiveModel, RegressionModel
+from glassine.models import AdditiveModel, RegressionModel, TreeEnsemble
 from glassine.records.arrays import Array, Indices
 
 
@@ -34,7 +34,7 @@ def predicts_number(model: object) -> bool:
     >>> predicts_number(DecisionTreeRegressor()), predicts_number(DecisionTreeClassifier())
     (True, False)
     """
-    if isinstance(model, AdditiveModel | RegressionModel):
+    if isinstance(model, AdditiveModel | RegressionModel | TreeEnsemble):
         return model.classes is None
     if (kind := _kind(model)) is not None:
         return kind == "regressor"
@@ -73,8 +73,9 @@ def _answers(model: Any, records: LabelledRecords) -> Array:
     plain = (
         model
         if isinstance(model, AdditiveModel | RegressionModel)
+        or (isinstance(model, TreeEnsemble) and model.estimator is None)
         else None
-        if _kind(model) == "regressor"
+        if isinstance(model, TreeEnsemble) or _kind(model) == "regressor"
         else published(model)
     )
     given = as_fitted(model, records.native) if plain is None else records.columns(tuple(plain.attributes))

@@ -16,7 +16,7 @@ from glassine.domain import Between
 from glassine.domain.attributes import LARGEST, Real
 from glassine.domain.literals import is_missing
 from glassine.domain.single import single_sides
-from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
+from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError, parameter
 from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
 from glassine.models.records import read_records
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
@@ -34,6 +34,7 @@ class ThresholdSplit:
     exact: bool  # Whether the threshold is the library's own, not the bound of a model that was read
     rows: Indices  # Candidates at the node whose value is not missing; shape (k,)
     values: Array  # Their values, rounded to single precision; shape (k,)
+    at_value: bool = False  # Whether the learner places thresholds on a training value, and not between two
 
 
 def splits_of(
@@ -254,14 +255,19 @@ def _thresholds(
 
 def _single(column: AnyArray, name: str) -> Array:
     """Return a column of numbers rounded to single precision, gaps as NaN."""
+    with np.errstate(over="ignore"):
+        return column_of_numbers(column, name).astype(np.float32).astype(np.float64)
+
+
+def column_of_numbers(column: AnyArray, name: str) -> Array:
+    """Return a column of numbers, gaps as NaN."""
     numbers, flags = Reader(Real(-LARGEST, LARGEST, missing=True)).column(column)
     if (flags == Flag.UNDECLARED).any():
         raise InvalidDataError(
             f"column {name!r} of the candidates holds text where the tree needs numbers.",
             remedy="Encode it as it was for the fit.",
         )
-    with np.errstate(over="ignore"):
-        return numbers.astype(np.float32).astype(np.float64)
+    return np.asarray(numbers, dtype=np.float64)
 
 
 # Which records are equal.
@@ -289,7 +295,32 @@ def _codes_of(column: AnyArray) -> Indices:
     return np.unique(texts, return_inverse=True)[1]
 
 
-# The different candidates of the midpoint attack.
+# The different candidates of the midpoint attack, and what is stated of them.
+
+
+def rows_of_reach(reach: Sequence[npt.ArrayLike], model: object, n: int) -> list[Indices]:
+    """Return the rows among which the records of each of several models are sought."""
+    rows = [np.asarray(own) for own in reach]
+    rows = [own.astype(np.intp) if not own.size else own for own in rows]
+    if not isinstance(model, list | tuple) or len(rows) != len(model):
+        raise InvalidDataError(
+            f"{parameter('reach')} must hold the rows of the candidates for each of a sequence of models."
+        )
+    if not all(own.ndim == 1 and own.dtype.kind in "iu" and ((own >= 0) & (own < n)).all() for own in rows):
+        raise InvalidDataError(
+            f"{parameter('reach')} must hold row numbers in [0, {n}).", remedy="Number the candidates from 0."
+        )
+    return rows
+
+
+def stated_truth(truth: object, n: int) -> Bools:
+    """Return who of n candidates is a member, as stated."""
+    values = np.asarray(truth)
+    if values.shape != (n,) or not np.isin(values, (0, 1)).all():
+        raise InvalidDataError(
+            f"{parameter('truth')} must say True or False of each of {n} candidates, got the shape {values.shape}."
+        )
+    return values.astype(bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,7 +443,10 @@ class ExplainedSplit:
 
     @classmethod
     def of(cls, split: ThresholdSplit) -> ExplainedSplit:
-        """Return a split with every pair that explains it."""
+        """Return a split with every pair that explains it; a value that is the threshold counts as one."""
+        if split.at_value:
+            here = bool((split.values == split.threshold).any())
+            return cls(split, [(split.threshold, split.threshold)] if here else [])
         return cls(split, pairs_at(np.unique(split.values), split.threshold, exact=split.exact))
 
     def holders(self, value: float) -> Rows:

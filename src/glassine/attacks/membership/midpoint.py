@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +18,16 @@ from glassine.attacks.membership.matching import (
     ValuePair,
     pairs_at,
     placed_between,
-    splits_of,
+    rows_of_reach,
+    stated_truth,
 )
 from glassine.attacks.membership.outputs import LabelledRecords, attempt, generator, read_matrix
+from glassine.attacks.membership.union import readings
 from glassine.attacks.outcome import Outcome
 from glassine.domain.single import single_bound, single_sides
-from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
+from glassine.errors import InvalidParameterError, UnsupportedModelError, parameter
 from glassine.exports import DisplayedToCheckers
-from glassine.records.arrays import Bools, Indices
+from glassine.records.arrays import Bools
 
 N_TRIALS, MAX_TRIALS = 25, 5_000
 """Thresholds tried at each node, and about how many in total, to learn how often pairs match by chance."""
@@ -264,18 +266,25 @@ def midpoint_attack(
         native = read_matrix(candidates, "candidates")
         given = LabelledRecords(native, np.zeros(len(native)))
     native = given.native
-    truths = None if truth is None else _truth(truth, len(native))
-    rows = None if reach is None else _reach(reach, model, len(native))
+    truths = None if truth is None else stated_truth(truth, len(native))
+    rows = None if reach is None else rows_of_reach(reach, model, len(native))
 
     def work() -> MidpointResult:
         people = DistinctCandidates.of(model, given, truths)
         near = None if rows is None else [np.unique(people.codes[own]) for own in rows]
-        found = [ExplainedSplit.of(split) for split in splits_of(model, people.records, near)]
-        if not found:
+        # Of an ensemble of which it is not known how thresholds were placed, the reading that names most counts.
+        made = [one for splits in readings(model, people.records, near) if (one := read(people, splits)) is not None]
+        if not made:
             raise UnsupportedModelError(
                 "the model has no threshold on a number that a candidate reaches.",
                 remedy="Pass candidates with the attributes of the model, or attack its outputs: attack_membership.",
             )
+        return max(made, key=lambda one: one.n_named)
+
+    def read(people: DistinctCandidates, splits: Iterable[ThresholdSplit]) -> MidpointResult | None:
+        found = [ExplainedSplit.of(split) for split in splits]
+        if not found:
+            return None
         trials = _trials([match.split for match in found], rng)
         present = _present(found, trials, confidence)
         chance = _chance(found, trials, present.low, max_chance)
@@ -289,30 +298,6 @@ def midpoint_attack(
         return _result(found, evidence, cleared, chance, present, whole, people, confidence)
 
     return attempt(work)
-
-
-def _reach(reach: Sequence[npt.ArrayLike], model: object, n: int) -> list[Indices]:
-    """Return the rows among which the records of each of several models are sought."""
-    rows = [np.asarray(own) for own in reach]
-    rows = [own.astype(np.intp) if not own.size else own for own in rows]
-    if not isinstance(model, list | tuple) or len(rows) != len(model):
-        raise InvalidDataError(
-            f"{parameter('reach')} must hold the rows of the candidates for each of a sequence of models."
-        )
-    if not all(own.ndim == 1 and own.dtype.kind in "iu" and ((own >= 0) & (own < n)).all() for own in rows):
-        raise InvalidDataError(
-            f"{parameter('reach')} must hold row numbers in [0, {n}).", remedy="Number the candidates from 0."
-        )
-    return rows
-
-
-def _truth(truth: object, n: int) -> Bools:
-    values = np.asarray(truth)
-    if values.shape != (n,) or not np.isin(values, (0, 1)).all():
-        raise InvalidDataError(
-            f"{parameter('truth')} must say True or False of each of {n} candidates, got the shape {values.shape}."
-        )
-    return values.astype(bool)
 
 
 @dataclass(slots=True)
@@ -335,6 +320,12 @@ def _trials(splits: Sequence[ThresholdSplit], rng: np.random.Generator) -> dict[
             continue
         gaps = len(values) - 1
         for i in rng.choice(gaps, min(each, gaps), replace=False):
+            if split.at_value:
+                # One record is left out: its value is matched by chance where another holds it.
+                own.tried += 1
+                own.one += n_holders[i] > 1
+                own.some += n_holders[i] > 1
+                continue
             threshold = float(placed_between(values[i : i + 1], values[i + 1 : i + 2])[0])
             if not split.exact and single_sides(split.threshold) is not None:
                 threshold = single_bound(threshold)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -43,6 +45,8 @@ class Shadows:
         parameter ``random_state``.
     n_shadows : int, default=32
         Number of shadow models, at least 4.
+    seconds : float, default=inf
+        Most seconds of training and asking them; where the rest would take longer, the attacks have failed.
     mode : {"online", "offline"}, default="online"
         Whether the score takes models with the record and without it, or those without it alone.
     variance : {"auto", "per-record", "pooled"}, default="auto"
@@ -65,6 +69,7 @@ class Shadows:
     n_shadows: int = 32
     mode: Mode = field(default="online", kw_only=True)
     variance: Literal["auto", "per-record", "pooled"] = field(default="auto", kw_only=True)
+    seconds: float = field(default=math.inf, kw_only=True)
 
     def __post_init__(self) -> None:
         check_whole(self.n_shadows, "n_shadows", 4)
@@ -166,8 +171,15 @@ def shadow_answers(
         # A shadow model learns from all records of a person or from none.
         number, pool = sides[0].number + sides[1].number, sides[0].join(sides[1])
         seen = _draw(number, sides[0].number / number, shadows.n_shadows, rng)[pool.whose]
-        columns = []
+        columns, start = [], time.monotonic()
         for shadow in range(shadows.n_shadows):
+            spent = time.monotonic() - start
+            if shadow and spent / shadow * shadows.n_shadows > shadows.seconds:
+                needed = math.ceil(spent / shadow * shadows.n_shadows)
+                raise UnansweredError(
+                    f"{shadows.n_shadows} shadow models would take about {needed:,} seconds, more than the "
+                    f"{shadows.seconds:g} that are allowed"
+                )
             told = answers(_trained(shadows.learner, pool.take(np.flatnonzero(seen[:, shadow])), rng), pool)
             if told.probabilities is None:
                 raise UnsupportedModelError(

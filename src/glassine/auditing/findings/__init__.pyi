@@ -48,3 +48,4 @@ from glassine.auditing.findings.values import ShownPart as ShownPart
 from glassine.auditing.findings.values import SubgroupBitsFinding as SubgroupBitsFinding
 from glassine.auditing.findings.values import TreeNode as TreeNode
 from glassine.auditing.findings.values import Verdict as Verdict
+from glassine.auditing.remedy import Remedy as Remedy

@@ -110,7 +110,7 @@ class ModelSummary:
     Attributes
     ----------
     kind : str
-        ``decision tree``, ``regression tree``, ``rule list``, ``additive model`` or ``regression``.
+        ``decision tree``, ``regression tree``, ``rule list``, ``additive model``, ``regression`` or ``ensemble``.
     source : str
         Where it came from, as far as the artefact says.
     n_parts : int
@@ -146,7 +146,9 @@ class ModelSummary:
     parameters: Mapping[str, object] | None = None
 
     def __str__(self) -> str:
-        parts = {"decision tree": "leaves", "rule list": "rules", "regression": "columns"}.get(self.kind, "parts")
+        parts = {"decision tree": "leaves", "rule list": "rules", "regression": "columns", "ensemble": "trees"}.get(
+            self.kind, "parts"
+        )
         return f"{'an' if self.kind[:1] in 'aeiou' else 'a'} {self.kind} of {self.n_parts} {parts}"
 
 

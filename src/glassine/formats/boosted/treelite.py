@@ -30,7 +30,9 @@ from glassine.formats.builder import (
     without_sizes,
 )
 from glassine.formats.conditions import damaged
+from glassine.formats.ensembles import together
 from glassine.formats.format import of_values
+from glassine.models.ensemble import Scoring, TreeEnsemble
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest, Table
 
@@ -124,6 +126,35 @@ def forest_from_treelite(data: Any, domain: Domain | None = None) -> Forest:
     if any(weight is None for weight in weighs):
         return Forest(trees=tuple(without_sizes(tree) for tree in trees), bootstrap=True, source="treelite")
     return Forest(trees=trees, bootstrap=True, drawn=_drawn(listed, trees), source="treelite")
+
+
+def ensemble_from_treelite(data: Any, domain: Domain | None = None) -> TreeEnsemble | None:
+    """Read all trees of a treelite model as an ensemble; None of a single one."""
+    listed = data.get("trees")
+    if not isinstance(listed, list) or len(listed) <= 1:
+        return None
+    classes, base, shares = _outputs(data)
+    trees = tuple(tree_from_treelite(data, domain, place) for place in range(len(listed)))
+    forest = Forest(trees=trees, source="treelite")
+    mean = data.get("average_tree_output") is True
+    link: Any = "shares" if shares else "logit" if classes is not None and len(base) == 1 else "identity"
+    if classes is not None and not shares and len(base) > 1:
+        link = "softmax"
+    counts = [tree.n_records for tree in trees]
+    drawn = shares and any(_weighs(entry) for entry in listed)
+    n = sum(node.get("sum_hess", 0) for node in listed[0]["nodes"] if "leaf_value" in node) if drawn else counts[0]
+    whole = n is not None and float(n).is_integer() and (not drawn or len(set(counts)) > 1)
+    return together(
+        forest,
+        Scoring(forest=forest, link=link, base=tuple(base), mean=mean),
+        combined="mean" if mean or shares else "sum",
+        learner="forest" if mean or shares else "boosted trees",
+        classes=classes,
+        placed="unknown",
+        outputs=1 if shares else len(base),
+        n_records=int(n) if whole and n is not None else None,
+        whole=mean or shares,
+    )
 
 
 def _weighs(tree: Any) -> bool | None:
@@ -256,4 +287,5 @@ FORMAT = of_values(
     sniff=lambda data: isinstance(data, dict) and {"trees", "num_feature"} <= set(data) and "schema" not in data,
     read=tree_from_treelite,
     read_all=forest_from_treelite,
+    read_ensemble=ensemble_from_treelite,
 )

@@ -28,7 +28,9 @@ from glassine.formats.boosted.ensemble import (
 from glassine.formats.boosted.xgboost_parts import COUNTING, SEVERAL, Shared, check_spelling, shared_parts
 from glassine.formats.builder import TreeBuilder, place_of, sides, source_of
 from glassine.formats.conditions import damaged
+from glassine.formats.ensembles import together
 from glassine.formats.format import of_values
+from glassine.models.ensemble import Scoring, TreeEnsemble
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
@@ -147,6 +149,12 @@ class _System:
 
 
 WHOLE = 1e-4
+HALF = 0.5
+"""The base score of versions that estimate none."""
+PENALTIES = (0.0, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+"""Values of lambda that people choose."""
+FEWEST_ROWS, CLOSE = 5, 1e-3
+"""Splits above two leaves that determine a learning rate, and how close it must come, in single precision."""
 REMEDY = "Of a Booster, booster[:1].save_model('tree.json') writes the first round alone."
 
 
@@ -193,6 +201,72 @@ def forest_from_xgboost(data: object, domain: Domain | None = None) -> Forest:
         return Forest(trees=(tree_from_xgboost(data, domain),), source="XGBoost")
     trees = [_tree(shared, i, domain, as_model=False) for i in range(len(shared.trees))]
     return boosted_forest(trees, "XGBoost")
+
+
+def ensemble_from_xgboost(data: object, domain: Domain | None = None) -> TreeEnsemble | None:
+    """Read all trees of an XGBoost model as an ensemble; None of a single one.
+
+    Its covers give away the number of training records, and that of positives, where both come out whole.
+    """
+    shared = shared_parts(data, domain)
+    if len(shared.trees) <= 1:
+        return None
+    trees = [_tree(shared, i, domain, as_model=False) for i in range(len(shared.trees))]
+    forest, several = Forest(trees=tuple(trees), source="XGBoost"), shared.objective in SEVERAL
+    parallel = max(1, shared.first // len(shared.base))
+    link: Any = "logit" if shared.binary else "softmax" if several else "identity"
+    scored = not shared.exponential and (parallel == 1 or len(shared.base) == 1)
+    scoring = Scoring(forest=forest, link=link, base=tuple(shared.base)) if scored else None
+    n, chance = trees[0].n_records, shared.chance
+    positives = None if n is None or not shared.binary else round(n * chance)
+    # A base score that was chosen, and not estimated, gives a whole number by chance alone.
+    whole = n is not None and positives is not None and abs(n * chance - positives) <= WHOLE * max(1.0, n / 100)
+    published = []
+    if n is not None:
+        published.append(f"The covers of the first tree give the number of training records, {n:,}.")
+    if whole and positives is not None and n is not None and 0 < positives < n and chance != HALF:
+        published.append(f"With the base score they give the number of positive outcomes, {positives:,}.")
+    estimated = len(published) > 1
+    return together(
+        forest,
+        scoring,
+        combined="sum",
+        learner="XGBoost",
+        classes=(0, 1) if shared.binary else tuple(range(len(shared.base))) if several else None,
+        placed="values",
+        outputs=len(shared.base),
+        rate=_rate([_lists(tree) for tree in shared.trees], shared.trees),
+        n_records=n,
+        base_rate=chance if estimated else None,
+        special=("several trees in a round",) if parallel > 1 else (),
+        published=tuple(published),
+    )
+
+
+def _rate(every: Sequence[_Lists], trees: Sequence[Any]) -> float | None:
+    """Return the learning rate by which leaves were shrunk; None where the weights of nodes do not determine it."""
+    # A split keeps its full weight, -G / (H + lambda), a leaf that times the rate; gradients of children add up.
+    rows: list[tuple[float, ...]] = []
+    for lists, tree in zip(every, trees, strict=True):
+        n = len(lists.left)
+        if not {"base_weights", "sum_hessian"} <= set(tree):
+            return None
+        weights, hessians = numbers(tree["base_weights"], n, "base_weights"), numbers(tree["sum_hessian"], n, "covers")
+        for node, pair in enumerate(lists.children):
+            if pair and all(0 <= child < n and lists.left[child] == -1 for child in pair):
+                below = [(lists.bounds[child], hessians[child]) for child in pair]
+                rows.append((weights[node], hessians[node], *below[0], *below[1]))
+    if len(rows) < FEWEST_ROWS:
+        return None
+    w, h, a, ha, b, hb = np.array(rows).T
+    best: tuple[float, float] = (math.inf, 1.0)
+    for penalty in PENALTIES:
+        own, leaves = w * (h + penalty), a * (ha + penalty) + b * (hb + penalty)
+        scale = float(own @ own)
+        rate = float(own @ leaves) / scale if scale > 0 else 0.0
+        error = float(np.median(np.abs(leaves - rate * own) / (np.abs(rate * own) + 1e-6))) if rate > 0 else math.inf
+        best = min(best, (error, rate))
+    return best[1] if best[0] < CLOSE and 0 < best[1] <= 1 + CLOSE else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,4 +453,5 @@ FORMAT = of_values(
     sniff=lambda data: isinstance(data, dict) and "learner" in data and "schema" not in data,
     read=tree_from_xgboost,
     read_all=forest_from_xgboost,
+    read_ensemble=ensemble_from_xgboost,
 )

@@ -17,6 +17,7 @@ from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of, source_of
 from glassine.formats.conditions import not_fitted
 from glassine.formats.format import BY_LINE, of_object
+from glassine.formats.sklearn.ensembles import ensemble_from_sklearn, is_sklearn_ensemble
 from glassine.formats.sklearn.pipelines import end_of, sklearn_names
 from glassine.formats.sklearn.tree import best_of, is_sklearn_tree, tree_from_sklearn
 from glassine.models.evidence import Evidence
@@ -210,5 +211,14 @@ FORMATS = (
         rank=BY_LINE - 1,
         read=_one_of,
         read_all=forest_from_sklearn,
+        read_ensemble=ensemble_from_sklearn,
+    ),
+    of_object(
+        name="scikit-learn boosting",
+        again="skops.io.dump(model, 'model.skops')",
+        sniff=lambda obj: is_sklearn_ensemble(obj) and not is_sklearn_forest(obj),
+        rank=BY_LINE - 1,
+        read=tree_from_sklearn,
+        read_ensemble=ensemble_from_sklearn,
     ),
 )

@@ -17,7 +17,8 @@ from glassine.formats.sklearn.encodings import Coded, Column, Number
 from glassine.formats.sklearn.pipelines import end_of, sklearn_names
 from glassine.formats.sklearn.tree import best_of, own_names, piped
 from glassine.models.additive import AdditiveModel
-from glassine.models.regression import Equal, Factor, FitStatistics, Power, RegressionModel
+from glassine.models.effects import Equal, Factor, Power
+from glassine.models.regression import FitStatistics, RegressionModel
 from glassine.records.arrays import Array
 
 MODELS = {

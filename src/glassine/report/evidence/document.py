@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from glassine.attacks.outcome import Audience
 from glassine.auditing.copies import Origin, edited
 from glassine.auditing.findings.root import SCHEMA as FINDINGS
 from glassine.auditing.schema import fault
@@ -42,6 +43,7 @@ class EvidenceItem:
     unmeasured: str = ""  # Why no figure answers it, or what figures leave open
     unseen: str = ""  # Which source was not read, so that the item is not confirmed
     person: tuple[str, ...] = ()  # What only a person can state
+    remark: bool = False  # Whether nothing is asked: it says what a source is worth, and has no answer
 
 
 CODE = re.compile(r"\\`(-*[A-Za-z]+(?:[- ][A-Za-z]+)*)\\`")
@@ -65,7 +67,7 @@ class EvidenceDocument:
     list: str  # Name of the list, such as ``nist``
     title: str  # Whose questions they are
     about: str  # What is answered for
-    audience: str  # ``checker`` or ``public``, as the report that the figures come from
+    audience: Audience  # ``checker`` or ``public``, as the report that the figures come from
     lines: tuple[EvidenceLine, ...]  # One for each item, in the order of the table
     version: str  # Version of Glassine
 
@@ -84,6 +86,7 @@ class EvidenceDocument:
                     "heading": line.item.heading,
                     "asked": line.item.asked,
                     "source": line.item.source,
+                    "remark": line.item.remark,
                     "answers": [_plain(answer) for answer in line.answers],
                     "person": {name: wording.clean(text) for name, text in line.person},
                 }
@@ -91,7 +94,7 @@ class EvidenceDocument:
             ],
         }
 
-    def _said(self, line: EvidenceLine) -> tuple[str, ...]:
+    def said(self, line: EvidenceLine) -> tuple[str, ...]:
         """Return the answers of a line in words; what an earlier line said in full is only named, with its item."""
         before: dict[Answer, str] = {}
         for earlier in self.lines[: self.lines.index(line)]:
@@ -104,7 +107,7 @@ class EvidenceDocument:
         out = [f"# {self.title}", "", f"{_escaped(self.about)} For: {self.audience}. Glassine {self.version}.", ""]
         for line in self.lines:
             out += [f"## {_title(line.item)}", "", line.item.asked, "", f"*Source: {_source(line.item)}.*", ""]
-            out += [f"- {_escaped(said)}" for said in self._said(line)]
+            out += [f"- {_escaped(said)}" for said in self.said(line)]
             out += [f"- {PERSON}: {name}: {_escaped(wording.clean(text)) or EMPTY}" for name, text in line.person]
             out.append("")
         return "\n".join(out)
@@ -119,7 +122,7 @@ class EvidenceDocument:
         out = [self.title, "=" * len(self.title), "", wrapped(f"{self.about} For: {self.audience}.", ""), ""]
         for line in self.lines:
             out += [_title(line.item), wrapped(line.item.asked, "  "), wrapped(f"Source: {_source(line.item)}.", "  ")]
-            out += [wrapped(said, "  - ") for said in self._said(line)]
+            out += [wrapped(said, "  - ") for said in self.said(line)]
             out += [wrapped(f"{PERSON}: {name}: {wording.clean(text) or EMPTY}", "  - ") for name, text in line.person]
             out.append("")
         return "\n".join(out)
@@ -266,7 +269,7 @@ def _answers(item: EvidenceItem, basis: Basis) -> tuple[Answer, ...]:
         said += ANSWERS[name](basis)
     if item.unmeasured:
         said.append(Missing(item.unmeasured))
-    if not said and not item.person:
+    if not said and not item.person and not item.remark:
         said.append(NO_REPORT)
     return tuple(dict.fromkeys(said))
 

@@ -11,6 +11,7 @@ from glassine.auditing.several import SeveralSubject
 from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.report import wording
 from glassine.report.evidence.basis import (
+    ANSWERS,
     Answer,
     Basis,
     EvidenceFigure,
@@ -186,7 +187,7 @@ def _riskiest(stated: Mapping[str, Any], subject: Mapping[str, Any]) -> bool | N
         return None
     depth, leaf, split = (500 if size is None else size * n if isinstance(size, float) else size for size in sizes)
     every = stated["max_features"] is None
-    if subject["kind"] == "forest":
+    if subject["kind"] == "ensemble":
         trees, bootstrap = stated.get("n_estimators", 0), stated.get("bootstrap")
         many = depth > 3.5 and trees > 35 and (not every or (split <= 15 and bootstrap))
         return bool(many or (depth > 7.5 and 15 < trees <= 35 and leaf <= 15 and not bootstrap))
@@ -354,14 +355,15 @@ def _rests_on_size(basis: Basis) -> Iterator[Answer]:
 
 
 UNSEEN = "exact values of the records that the model publishes"
+UNSEEN_VALUE = "value of a record is published"
 WORLDS = "all possible records of the domain are the reference, not the population"
 
 declare(f"""
 depth | report.subject | depth {{depth}}, {{n_parts:many part}} | read off the model | the subject is not one model
-training_values | values | thresholds on numbers: {{n_thresholds:count}} | {UNSEEN}
-training_values | values | thresholds that are not public cut points: {{n_off_grid:count}} | {UNSEEN} | thresholds \
+values_of_records | values | thresholds on numbers: {{n_thresholds:count}} | {UNSEEN}
+values_of_records | values | thresholds that are not public cut points: {{n_off_grid:count}} | {UNSEEN} | thresholds \
 that are not public cut points were not counted: counting them needs a domain
-training_values | values | thresholds that are midpoints of two training values: {{n_midpoints:count}} | {UNSEEN} | \
+values_of_records | values | thresholds that are midpoints of two training values: {{n_midpoints:count}} | {UNSEEN} | \
 thresholds that are midpoints of two training values were not counted: counting them needs the records
 inversion | alignment | typical records drawn from the model lie at a mean distance of {{error:.3f}} from the training \
 records; random ones at {{baseline:.3f}} | records drawn from what the model leaves possible, matched with the \
@@ -373,3 +375,21 @@ value in this domain
 reader | report | measured against an attacker who knows all other attributes of everyone: more than a motivated \
 intruder | worst case of each measurement
 """)
+
+_VALUES = ANSWERS.pop("values_of_records")
+
+
+@answer
+def _training_values(basis: Basis) -> Iterator[Answer]:
+    """Yield how many thresholds can be values of records; under a guarantee that holds, none is one."""
+    claim = basis.report["guarantee"]
+    if claim is None or claim["standing"] == "does not hold":
+        yield from _VALUES(basis)
+        return
+    values = basis.measured("values")
+    known = None if isinstance(values, Missing) else values["n_thresholds"]
+    count = "thresholds on numbers" if known is None else wording.plural(known, "threshold") + " on numbers"
+    accepted = "" if claim["standing"] == "accepted" else " The policy does not accept the guarantee."
+    yield EvidenceFigure(
+        f"no {UNSEEN_VALUE}: {count}, which the domain or noise placed.{accepted}", "the claimed guarantee covers them"
+    )

@@ -142,10 +142,13 @@ def _figures_section(comparison: Comparison, worded: Advice) -> Section:
     )
 
 
-def _no_bits(comparison: Comparison) -> str:
-    """Return which models have no bits; empty where all have."""
-    lacking = [number for row in comparison.rows if row.bits is None and (number := _numbers(comparison).get(id(row)))]
-    return f"Not drawn, as their bits are not known: {', '.join(map(str, lacking))}." if lacking else ""
+def _no_bits(comparison: Comparison, chosen: Row | None) -> str:
+    """Return which models have no bits, and how the recommended one is drawn then; empty where all have."""
+    numbers = _numbers(comparison)
+    lacking = [number for row in comparison.rows if row.bits is None and (number := numbers.get(id(row)))]
+    said = f"Not drawn, as their bits are not known: {', '.join(map(str, lacking))}." if lacking else ""
+    level = chosen is not None and chosen.bits is None and id(chosen) in numbers
+    return f"{said} The dotted level is the recommended model." if level else said
 
 
 def _numbers(comparison: Comparison) -> dict[int, int]:
@@ -290,7 +293,7 @@ def _charts(comparison: Comparison, chosen: Row | None) -> Iterator[Section]:
         (
             "bits",
             REBUILD,
-            f"{BITS} {_no_bits(comparison)}".strip(),
+            f"{BITS} {_no_bits(comparison, chosen)}".strip(),
             "bits",
             "bits learned per record",
             0.0,
@@ -313,9 +316,18 @@ def _charts(comparison: Comparison, chosen: Row | None) -> Iterator[Section]:
                 if (mean := row.measured(measure)) is not None and (leaked := getattr(row, leak)) is not None
             ]
             ident = f"{leak}-{measure}"
-            charts.append(partial(draw_frontier, marks, title=TITLES[measure], leak=axis, nothing=nothing, ident=ident))
+            drawing = partial(draw_frontier, marks, title=TITLES[measure], leak=axis, nothing=nothing, ident=ident)
+            charts.append(partial(drawing, unknown=_undrawn(chosen, numbers, leak, measure)))
         for one in _drawn(name, title, caption, charts, legend):
             yield replace(one, blocks=(*one.blocks, _points(rows, numbers, leak, chosen, drawn)))
+
+
+def _undrawn(chosen: Row | None, numbers: dict[int, int], leak: str, measure: Measure) -> Reference | None:
+    """Return the recommended model as a level where what it leaks is not known; None where it is a point."""
+    mean = None if chosen is None else chosen.measured(measure)
+    if chosen is None or mean is None or getattr(chosen, leak) is not None:
+        return None
+    return Reference(name=f"{numbers[id(chosen)]} recommended", value=mean.value)
 
 
 def _points(

@@ -33,6 +33,10 @@ COPY = (
     "Glassine did not write this file, or it was changed: it can hold records in any place, and the verdict is on the "
     "model alone. Release only the clean copy, {written}: {format}, {n_bytes:,} bytes, SHA-256 {sha256}."
 )
+NO_COPY = (
+    "Glassine did not write this file, and writes no copy of an ensemble: it can hold records in any place, and the "
+    "verdict is on the trees alone."
+)
 UNWRITTEN = "which is yet to be written"
 
 RUNS = "A pickle runs code when it is loaded: publish a copy as JSON or skops, or ask the publisher for one."
@@ -48,7 +52,8 @@ def file_sections(findings: Findings) -> tuple[Section, ...]:
         lines.append(f"{named}: {what}" if named else what)
         copy = file.clean_copy
         written = "" if copy is None else wording.clean(copy.name) or UNWRITTEN
-        lines.append(ITSELF if copy is None else FigureReading(copy, written=written).said(COPY))
+        itself = ITSELF if file.canonical else NO_COPY
+        lines.append(itself if copy is None else FigureReading(copy, written=written).said(COPY))
     if name.lower().endswith(PICKLES):
         lines.append(RUNS)
     return (section("file", "The file", lines, link="File", text=lines),) if lines else ()
@@ -65,6 +70,7 @@ PARTS = {
     "rule list": ("rule", "rules"),
     "additive model": ("bin", "bins"),
     "regression": ("column", "columns"),
+    "ensemble": ("leaf of any tree", "leaves of all trees"),
     "private summary": ("bin", "bins"),
     "several models": ("intersection", "intersections"),
 }

@@ -1,0 +1,191 @@
+"""Ensembles of trees as they are read: what their files say, and that they predict as their library does."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import skops.io
+from skl2onnx import to_onnx
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from glassine import Domain, Real
+from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError
+from glassine.formats import EnsembleFile, ModelFile, as_ensemble, load_forest, load_judged
+from glassine.formats.boosted.xgboost import ensemble_from_xgboost
+from glassine.models import TreeEnsemble
+
+FILES = Path(__file__).parent / "ensembles"
+TABLE = np.loadtxt(FILES / "records.csv", delimiter=",")
+X, Y = TABLE[:, :3], TABLE[:, 3].astype(int)
+N = 400
+PREDICTED = np.loadtxt(FILES / "predicted.csv", delimiter=",")
+COLUMNS = {"xgboost.json": (0, 2), "treelite.json": (0, 2), "xgboost_three.json": (2, 5)}
+COLUMNS |= {"lightgbm.txt": (5, 7), "lightgbm_forest.txt": (7, 9), "lightgbm_three.txt": (9, 12)}
+
+
+def read(name: str) -> TreeEnsemble:
+    file = load_judged(FILES / name)
+    assert isinstance(file, EnsembleFile)
+    return file.model
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_trees_of_a_file_predict_as_their_library(name: str) -> None:
+    first, last = COLUMNS[name]
+    assert read(name).predict_proba(X[N:]) == pytest.approx(PREDICTED[:, first:last], abs=1e-6)
+
+
+def test_xgboost_gives_away_records_positives_and_rate() -> None:
+    ensemble = read("xgboost.json")
+    assert (ensemble.n_records, ensemble.outputs, ensemble.placed) == (N, 1, "values")
+    assert ensemble.rate == pytest.approx(0.2, rel=1e-3)
+    assert ensemble.base_rate == pytest.approx(Y[:N].mean(), abs=1e-6)
+    said = " ".join(ensemble.published)
+    assert f"{N:,}" in said
+    assert f"positive outcomes, {Y[:N].sum()}." in said
+    assert read("xgboost_three.json").outputs == 3
+
+
+def test_a_chosen_base_score_is_no_number_of_positives() -> None:
+    data: dict[str, Any] = json.loads((FILES / "xgboost.json").read_text())
+    data["learner"]["learner_model_param"]["base_score"] = "[4.123E-1]"
+    ensemble = ensemble_from_xgboost(data)
+    assert ensemble is not None
+    assert ensemble.base_rate is None
+    assert not any("positive" in text for text in ensemble.published)
+
+
+def test_altered_leaves_determine_no_rate() -> None:
+    data: dict[str, Any] = json.loads((FILES / "xgboost.json").read_text())
+    rng = np.random.default_rng(0)
+    for tree in data["learner"]["gradient_booster"]["model"]["trees"]:
+        factors = rng.uniform(0.2, 3, len(tree["base_weights"]))
+        tree["base_weights"] = (np.array(tree["base_weights"]) * factors).tolist()
+    ensemble = ensemble_from_xgboost(data)
+    assert ensemble is not None
+    assert ensemble.rate is None
+
+
+def test_lightgbm_says_rate_records_and_spread() -> None:
+    ensemble = read("lightgbm.txt")
+    assert (ensemble.combined, ensemble.rate, ensemble.n_records) == ("sum", 0.1, N)
+    share = Y[:N].mean()
+    assert ensemble.base_rate == pytest.approx(min(share, 1 - share), abs=1e-4)
+    forest = read("lightgbm_forest.txt")
+    assert (forest.combined, forest.whole) == ("mean", False)
+    assert forest.n_records == pytest.approx(N, rel=0.1)
+    assert forest.special
+
+
+def test_thresholds_of_lightgbm_are_midpoints_of_neighbours() -> None:
+    for place, name in enumerate(read("lightgbm.txt").attributes):
+        values = np.unique(X[:N, place])
+        middles = (values[:-1] + values[1:]) / 2
+        bounds = read("lightgbm.txt").thresholds.get(name, np.zeros(0))
+        assert np.isin(bounds, middles).sum() >= 0.9 * len(bounds)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        RandomForestClassifier(5, random_state=0),
+        RandomForestClassifier(5, bootstrap=False, max_depth=3, random_state=0),
+        ExtraTreesClassifier(5, min_samples_leaf=5, random_state=0),
+        GradientBoostingClassifier(n_estimators=5, random_state=0),
+        HistGradientBoostingClassifier(max_iter=5, early_stopping=False),
+    ],
+)
+def test_arrays_of_scikit_learn_say_what_its_trees_hold(learner: Any, tmp_path: Path) -> None:
+    fitted = learner.fit(X[:N], Y[:N])
+    (tmp_path / "model.skops").write_bytes(skops.io.dumps(fitted))
+    file = load_judged(tmp_path / "model.skops")
+    assert isinstance(file, EnsembleFile)
+    for ensemble in (as_ensemble(fitted), file.model):
+        assert (ensemble.n_trees, ensemble.n_records) == (5, N)
+        assert ensemble.base_rate == pytest.approx(Y[:N].mean(), abs=0.05)
+        assert ensemble.sizes is not None
+        assert len(ensemble.sizes) == ensemble.leaves.sum()
+        assert ensemble.predict_proba(X[N:]) == pytest.approx(fitted.predict_proba(X[N:]))
+        assert (ensemble.predict(X[N:]) == fitted.predict(X[N:])).all()
+    if hasattr(fitted, "estimators_"):
+        trees = [tree.tree_ for tree in np.ravel(fitted.estimators_)]
+        assert ensemble.leaves.tolist() == [int(tree.n_leaves) for tree in trees]
+        bounds = {float(t) for tree in trees for t in tree.threshold[tree.feature == 0]}
+        assert set(ensemble.thresholds["x0"].tolist()) == bounds
+
+
+def test_scaled_thresholds_are_in_the_unit_of_the_attribute() -> None:
+    plain = as_ensemble(RandomForestClassifier(3, random_state=0).fit(X[:N], Y[:N]))
+    pipeline = make_pipeline(StandardScaler(), RandomForestClassifier(3, random_state=0)).fit(100 * X[:N], Y[:N])
+    scaled = as_ensemble(pipeline, Domain({f"x{i}": Real(-1000, 1000) for i in range(3)}))
+    assert scaled.thresholds["x0"].min() == pytest.approx(100 * plain.thresholds["x0"].min(), rel=0.3)
+
+
+def test_a_node_that_leads_back_is_refused() -> None:
+    fitted = HistGradientBoostingClassifier(max_iter=2, early_stopping=False).fit(X[:N], Y[:N])
+    nodes = fitted._predictors[0][0].nodes
+    inner = np.flatnonzero(nodes["is_leaf"] == 0)
+    nodes["left"][inner[-1]] = inner[0]
+    with pytest.raises(InvalidModelError, match="leads out of its tree, or back"):
+        as_ensemble(fitted)
+    nodes["left"][inner[-1]] = 10**6
+    with pytest.raises(InvalidModelError, match="leads out of its tree, or back"):
+        as_ensemble(fitted)
+
+
+@pytest.mark.parametrize(
+    "learner", [RandomForestClassifier(4, max_depth=3, random_state=0), GradientBoostingClassifier(n_estimators=4)]
+)
+def test_onnx_predicts_as_it_was_fitted(learner: Any, tmp_path: Path) -> None:
+    given = X.astype(np.float32)
+    fitted = learner.fit(given[:N], Y[:N])
+    path = tmp_path / "model.onnx"
+    path.write_bytes(to_onnx(fitted, given[:1], options={"zipmap": False}).SerializeToString())
+    file = load_judged(path)
+    assert isinstance(file, EnsembleFile)
+    assert (file.model.combined == "mean") == isinstance(learner, RandomForestClassifier)
+    assert file.model.n_records is None
+    assert file.model.predict_proba(given[N:]) == pytest.approx(fitted.predict_proba(given[N:]), abs=1e-4)
+
+
+def test_pmml_forests_are_read_together() -> None:
+    file = load_judged(Path(__file__).parent / "files" / "forest.pmml")
+    assert isinstance(file, EnsembleFile)
+    assert file.model.n_trees == len(load_forest(Path(__file__).parent / "files" / "forest.pmml").trees)
+    assert file.model.combined == "mean"
+
+
+def test_one_tree_of_several_is_still_a_tree(tmp_path: Path) -> None:
+    assert isinstance(load_judged(FILES / "lightgbm.txt", tree=0), ModelFile)
+    (tmp_path / "tree.pkl").write_bytes(pickle.dumps(DecisionTreeClassifier(max_depth=2).fit(X[:N], Y[:N])))
+    assert isinstance(load_judged(tmp_path / "tree.pkl", trust_pickle=True), ModelFile)
+
+
+def test_what_is_no_ensemble_of_trees_is_refused() -> None:
+    for other in (DecisionTreeClassifier().fit(X, Y), AdaBoostClassifier(n_estimators=2).fit(X, Y)):
+        with pytest.raises(UnsupportedModelError, match="no ensemble"):
+            as_ensemble(other)
+    with pytest.raises(InvalidModelError, match="not fitted"):
+        as_ensemble(RandomForestClassifier())
+
+
+def test_a_statement_that_contradicts_the_file_is_refused() -> None:
+    ensemble = read("lightgbm.txt")
+    assert ensemble.stated(n=N) is ensemble
+    with pytest.raises(InvalidParameterError, match="contradicts the file"):
+        ensemble.stated(n=N + 1)
+    assert read("treelite.json").stated(n=N).n_records == N
