@@ -260,7 +260,7 @@ def test_an_option_of_one_name_has_one_default() -> None:
     assert all(UNLIKE.values())
 
 
-TOP = ["audit", "scrub", "edit", "fit", "summarize", "compare", "rebuild", "export", "domain", "ledger"]
+TOP = ["audit", "scrub", "edit", "fit", "summarize", "merge", "compare", "rebuild", "export", "domain", "ledger"]
 TOP += ["evidence", "certificate", "explain", "desk", "demo"]
 
 

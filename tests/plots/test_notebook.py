@@ -256,6 +256,15 @@ def test_findings_show_what_the_public_may_see() -> None:
         shown.show("everyone")  # type: ignore[arg-type]
 
 
+def test_what_a_notebook_shows_of_a_private_model_does_not_depend_on_the_records() -> None:
+    model, limits = private_tree().model_, Policy(accept_guarantee=True)
+    columns = RECORDS.select("age", "sex")
+    one, other = (audit(model, data, domain=DOMAIN, policy=limits) for data in (columns, columns.head(60)))
+    assert one.holder is not None
+    assert one._repr_html_() == other._repr_html_()
+    assert one.show("checker").html != other.show("checker").html
+
+
 def test_small_counts_of_a_model_are_suppressed() -> None:
     html = RULES._repr_html_()
     assert "3 a" not in html

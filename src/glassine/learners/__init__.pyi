@@ -1,5 +1,7 @@
 from glassine.learners.additive.estimators import PrivateEBMClassifier as PrivateEBMClassifier
 from glassine.learners.additive.estimators import PrivateEBMRegressor as PrivateEBMRegressor
+from glassine.learners.additive.merging import Merged as Merged
+from glassine.learners.additive.merging import merge as merge
 from glassine.learners.additive.number_cards import PrivateScorecardRegressor as PrivateScorecardRegressor
 from glassine.learners.additive.number_cards import ScorecardRegressor as ScorecardRegressor
 from glassine.learners.additive.ordinary import EBMClassifier as EBMClassifier
