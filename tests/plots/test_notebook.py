@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import glassine
@@ -28,9 +29,11 @@ from glassine.errors import InvalidParameterError, UnreadableFileError
 from glassine.exports import Displayed, DisplayedToCheckers
 from glassine.files import FileContent
 from glassine.formats import load_file
-from glassine.formats.canonical import written
+from glassine.formats.canonical import FileForm, written
+from glassine.formats.judged import EnsembleFile, as_ensemble
 from glassine.formats.registry import writer
 from glassine.learners import EBMClassifier, PrivateTreeClassifier
+from glassine.learners.additive.merging import Merged
 from glassine.models import Effect, Equal, Forest, Power, RegressionModel, summarize_model
 from glassine.plots.notebook import DRAWN, MOST_BYTES
 from glassine.privacy.receipt import Receipt
@@ -42,7 +45,7 @@ from tests.report.builders import HOSTILE, findings, large_findings, near_optima
 from tests.surrogates.scenes import PEOPLE, lender, people
 
 NOT_RESULTS = re.compile(
-    r"Settings|Error|Noise|Max\b|Search$|Shape$|Candidate|Task|Display$|SvgDrawing|\bBinary|Category|Integer|Real$|Prefix|"
+    r"Settings|Desk$|Person$|Error|Noise|Max\b|Search$|Shape$|Candidate|Task|Display$|SvgDrawing|\bBinary|Category|Integer|Real$|Prefix|"
     r"Group|AtMostOne|Combinations|ExactlyOne|Implies|Intervals|Between|OneOf|Shares|Metric|Distance|Perturbation|Shadows|"
     r"Adversary|Sample|Space|Region|RegionCounter|CountTable|Format$|Reserve|Randomness|PrivacyUnit|Reader|Access|Limits|"
     r"Claim|Runs|BlackBox|NumericAnswer|ContrastConstraints|Criterion|DeclaredClass|Published$|CountBound|Parallel|"
@@ -130,6 +133,11 @@ def model_file(path: Path) -> Any:
     return load_file(path / "rules.txt")
 
 
+def forest() -> Any:
+    fitted = RandomForestClassifier(5, max_depth=3, random_state=0)
+    return as_ensemble(fitted.fit(RECORDS.select("age").to_numpy(), RECORDS["ill"].to_list()))
+
+
 def private_tree() -> Any:
     learner = PrivateTreeClassifier(epsilon=1, max_depth=2, classes=["no", "yes"], domain=DOMAIN)
     return learner.fit(RECORDS.select("age", "sex"), RECORDS["ill"])
@@ -153,6 +161,9 @@ MADE: dict[str, Callable[[Path], Any]] = {
     "RegressionModel": lambda path: REGRESSION,
     "Forest": lambda path: Forest(trees=(TREE, TREE)),
     "ModelFile": model_file,
+    "TreeEnsemble": lambda path: forest(),
+    "EnsembleFile": lambda path: EnsembleFile(model=forest(), form=FileForm(format="x", n_bytes=1, canonical=False)),
+    "Merged": lambda path: Merged(model=additive().model_, certificate=private_tree().certificate_),
     "Domain": lambda path: DOMAIN,
     "Policy": lambda path: Policy(),
     "Ledger": ledger,
