@@ -23,10 +23,9 @@ from glassine.domain import Domain, Integer, Real
 from glassine.domain.grid import public_grid
 from glassine.errors import InvalidParameterError, check_choice, installed, parameter
 from glassine.models import AdditiveModel, NumericBins, RegressionModel
-from glassine.plots.drawing import findings_of
+from glassine.plots.drawing import findings_of, shapes_of
 from glassine.report.advice import TITLES, name_of
 from glassine.report.forest_plot import MOST, QUANTILE
-from glassine.report.sections.additive import shape_of
 
 Array: TypeAlias = npt.NDArray[np.float64]
 
@@ -126,10 +125,10 @@ class ShapeDisplay(_OnAxes):
         """
         if not isinstance(model, AdditiveModel):
             raise InvalidParameterError(f"from_model draws additive models, got {model!r:.80}.", remedy="Pass one.")
-        shapes = {one.name: shape_of(one) for one in findings_of(model).value("terms").terms if one.shape is not None}
-        if term not in shapes:
-            raise InvalidParameterError(f"the model has no term {term!r}.", remedy=f"There are {', '.join(shapes)}.")
-        shape = shapes[term]
+        shapes = shapes_of(model, [term])
+        if not shapes:
+            raise InvalidParameterError(f"{term!r} has more bins than are drawn.", remedy="Read its scores.")
+        (shape,) = shapes
         if len(shape.term.bins) != 1:
             raise InvalidParameterError(f"{term!r} is over two attributes.", remedy="Draw it with draw_shapes.")
         if not 0 <= output < shape.term.n_outputs:
