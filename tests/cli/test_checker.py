@@ -69,7 +69,7 @@ def test_a_checker_without_records_is_told_to_ask_and_the_holder_of_records_to_r
     alone = " ".join(run("audit", "memorized.json", cwd=folder).out.split())
     assert "Or ask the publisher to retrain with `min_samples_leaf=10`." in alone
     asked = "Ask the publisher which cut points are public, and pass them in a domain: `--domain domain.toml`"
-    assert f"{asked}, drafted with `glassine domain new --model memorized.json -o domain.toml`." in alone
+    assert f"{asked}, drafted with `glassine domain new --model memorized.json -o domain.toml` and filled in." in alone
     assert "etrain" not in alone.replace("ask the publisher to retrain", "")
     assert "domain infer`. Replace" not in alone
     holder = run("audit", "memorized.json", "--domain", "public.json", "--data", "people.csv", cwd=folder).out

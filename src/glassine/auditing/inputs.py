@@ -415,8 +415,9 @@ class DataComparison:
             notes.append(sentence(name, number, self.whole[name], shown, self.words.get(name, ())))
         if self.n_differing and self.tested and not self.off_step:
             notes.append(
+                "The data is not the training data, or holds what the domain does not declare: "
                 f"{self.n_differing:,} of {self.n_parts:,} leaves or rules capture another number of records than the "
-                "model says. Values that the domain does not declare can be why."
+                "model says."
             )
         elif self.n_differing:
             notes.append(

@@ -188,7 +188,7 @@ def _recoded(case: Case) -> Remedy:
 
 
 def _knows_cuts(case: Case) -> bool:
-    """Return whether a domain or records tell which cut points are public."""
+    """Return whether a domain or records show which cut points are public."""
     return case.has_domain or case.has_data or case.retrainable
 
 

@@ -132,7 +132,7 @@ class Statements:
 
     @property
     def cuts_stated_by(self) -> str:
-        """Who states that the cut points are public, in words; empty if nobody does."""
+        """Who states that the cut points are public, in words; empty without a statement."""
         return self.by if self.public_cuts else ""
 
     def __post_init__(self) -> None:
