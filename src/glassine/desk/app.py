@@ -27,7 +27,7 @@ CODE_SECONDS = 60.0
 """Seconds in which the code of the address must be used."""
 TICKET_SECONDS = 30.0
 """Seconds in which a ticket must be used, once."""
-SCAN_SECONDS = 0.25
+SCAN_SECONDS = 0.15
 """Seconds between two looks at the folder."""
 MOST_TICKETS = 200
 LARGEST_BODY = 1 << 20
