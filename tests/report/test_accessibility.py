@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -25,15 +24,6 @@ RUN = """() => {
   document.querySelectorAll("details").forEach(fold => { fold.open = true; });
   return axe.run().then(found => found.violations.map(one => [one.impact, one.id, one.nodes.map(node => node.html)]));
 }"""
-
-
-@pytest.fixture(scope="session")
-def axe() -> str:
-    """Code of axe-core, where GLASSINE_AXE names its file (npm pack axe-core has axe.min.js)."""
-    named = os.environ.get("GLASSINE_AXE")
-    if not named:
-        pytest.skip("GLASSINE_AXE names no axe.min.js")
-    return Path(named).read_text(encoding="utf-8")
 
 
 @pytest.mark.browser

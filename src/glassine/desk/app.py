@@ -39,6 +39,7 @@ POLICY = (
 """What the shell may load: nothing from elsewhere, and no code or style inside the page."""
 ASSETS = {
     "desk.js": "text/javascript; charset=utf-8",
+    "workbench.js": "text/javascript; charset=utf-8",
     "desk.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
@@ -218,7 +219,7 @@ class DeskApp:
         elif path == "release":
             return _plain({"folder": release(desk, int(asked.get("signing", 0)), self.screens.record_page).name})
         elif path == "tickets":
-            content, headers = self.screens.document(asked)
+            content, headers = await self.screens.document(asked)
             return _plain({"ticket": self.tickets.issue(content, headers)})
         elif parts[0] == "work":
             return _plain(await self.workbench.act("/".join(parts[1:]), asked))

@@ -204,9 +204,9 @@ class Desk:
         with self.writing() as log:
             file, version = self._current(identity, asked)
             self.check_voter(version)
-            self._check_open(file, version)
             if decision not in DECISIONS:
                 raise RefusedActionError("a vote needs a decision.", remedy="Choose one.", field="decision")
+            self._check_open(file, version)
             verdict = self.verdict(version)
             if not reason and (decision != "approve" or verdict != "within policy"):
                 why = "against the verdict" if verdict == "outside policy" else "without a verdict"

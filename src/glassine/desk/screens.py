@@ -172,7 +172,7 @@ class Screens:
         found = await self._audits.trial(self._desk.file(identity))
         return environment().get_template("trial.html").render(found=found)
 
-    def document(self, asked: Mapping[str, Any]) -> tuple[bytes, dict[str, str]]:
+    async def document(self, asked: Mapping[str, Any]) -> tuple[bytes, dict[str, str]]:
         """Return a report, an image or a download, with its headers.
 
         Raises
@@ -197,6 +197,13 @@ class Screens:
                 "x-frame-options": "SAMEORIGIN",
             }
             return result["report"].encode(), headers
+        if what == "editor":
+            headers = {
+                "content-type": "text/html; charset=utf-8",
+                "content-security-policy": REPORT_POLICY,
+                "x-frame-options": "SAMEORIGIN",
+            }
+            return await self._workbench.editor(file.id), headers
         if what == "image":
             data = self._desk.folder.read(file.name, LARGEST_IMAGE)
             kind = next((kind for magic, kind in IMAGES.items() if data.startswith(magic)), None)
