@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from glassine.formats import write_model
 from tests.desk.desks import BERG, LIND, OKAFOR, SMALL_RULES, Served, within
+from tests.models.additive_models import income_model
 
 pytestmark = pytest.mark.browser
 
@@ -299,6 +301,23 @@ def test_an_analyst_drops_a_model_says_what_is_public_and_reveals_less(folder: P
     page.click("text=Write the domain")
     again = within(lambda: next(folder.glob("*-domain-2.json"), None))
     assert json.loads(again.read_text())["attributes"][0]["inferred"] is True
+
+
+def test_the_editor_saves_a_new_file_with_its_log(folder: Path, open_desk: Any) -> None:
+    write_model(income_model(), folder / "income.json")
+    page, served = open_desk(folder, LIND)
+    served.audited("income.json", "rules.txt")
+    page.click(".top >> text=Workbench")
+    page.click("a:has-text('income.json')")
+    page.click("text=Open the editor")
+    editor = page.frame_locator("iframe.report")
+    editor.locator("#zero").click()
+    editor.locator("#export").click()
+    written = within(lambda: next(folder.glob("income-edited*.json"), None))
+    within(lambda: "zero" in written.read_text())
+    edits = json.loads(written.read_text())["edits"]
+    assert len(edits) == 1
+    assert json.loads((folder / "income.json").read_text())["edits"] == []
 
 
 def test_the_dial_follows_from_epsilon_alone(folder: Path, open_desk: Any) -> None:

@@ -27,7 +27,7 @@ CODE_SECONDS = 60.0
 """Seconds in which the code of the address must be used."""
 TICKET_SECONDS = 30.0
 """Seconds in which a ticket must be used, once."""
-SCAN_SECONDS = 0.25
+SCAN_SECONDS = 0.15
 """Seconds between two looks at the folder."""
 MOST_TICKETS = 200
 LARGEST_BODY = 1 << 20
@@ -197,6 +197,8 @@ class DeskApp:
             return _html(self.screens.text(name))
         if first == "files" and more == "together":
             return _html(await self.screens.together(name))
+        if first == "files" and more == "certificate":
+            return _html(await self.screens.certificate(name))
         if first == "files" and more == "trial":
             return _html(await self.screens.trial(name))
         if first == "record" and query.get("audience") in ("public", "checkers"):
