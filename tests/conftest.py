@@ -57,6 +57,17 @@ def chromium() -> Path:
     pytest.skip("no chromium is on PATH")
 
 
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """Code of axe-core, where GLASSINE_AXE names its file (npm pack axe-core has axe.min.js); see ``chromium``."""
+    named = os.environ.get("GLASSINE_AXE")
+    if not named:
+        if os.environ.get("GLASSINE_REQUIRE_BROWSER"):
+            pytest.fail("GLASSINE_REQUIRE_BROWSER is set, but GLASSINE_AXE names no axe.min.js.")
+        pytest.skip("GLASSINE_AXE names no axe.min.js")
+    return Path(named).read_text(encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
 def browser(chromium: Path) -> Iterator[Any]:
     """Chromium, driven by Playwright."""

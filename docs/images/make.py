@@ -1,6 +1,6 @@
 """Makes the pictures of README and docs again, with records that are made up: needs a Chromium, playwright and uvicorn.
 
-python docs/images/make.py [report] [explanation] [service]
+python docs/images/make.py [report] [explanation] [service] [desk]
 """
 
 from __future__ import annotations
@@ -117,13 +117,43 @@ def explanation(browser: Browser) -> None:
         save(answered(browser, url, 900), "explanation")
 
 
+def desk(browser: Browser) -> None:
+    """Take the desk with the files of the demonstration, the tree in view."""
+    import asyncio
+
+    from glassine.desk import Desk, Person, create_desk
+    from glassine.desk.serving import run_desk
+
+    with tempfile.TemporaryDirectory() as place:
+        run_demo(Path(place) / "demo")
+        folder = Path(place) / "study 1207"
+        folder.mkdir()
+        for name in ("tree.json", "rules.txt", "scrubbed-tree.json", "domain.json"):
+            shutil.copy(Path(place) / "demo" / name, folder)
+        app = create_desk(Desk(folder, Person(account="okafor", name="R. Okafor", role="checker")))
+        socket, loop = listen("127.0.0.1", 0), asyncio.new_event_loop()
+        task = loop.create_task(run_desk(app, socket))
+        thread = threading.Thread(target=loop.run_until_complete, args=(asyncio.wait({task}),))
+        thread.start()
+        page = browser.new_page(viewport={"width": 1280, "height": 1000})
+        page.goto(f"http://127.0.0.1:{socket.getsockname()[1]}/#code={app.session.code}")
+        page.locator(".queue a", has_text="tree.json").filter(has_text="Outside").click()
+        page.locator("#verdict", has_text="Outside policy").wait_for()
+        page.locator("input[value=changes]").check()
+        page.locator("[data-into=f-reason]").first.click()
+        page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+        save(page, "desk")
+        loop.call_soon_threadsafe(task.cancel)
+        thread.join()
+
+
 def service(browser: Browser) -> None:
     """Take the whole page with an answer."""
     with served() as url:
         save(answered(browser, url, 800), "service", whole=True)
 
 
-PICTURES: dict[str, Callable[[Any], None]] = {made.__name__: made for made in (report, explanation, service)}
+PICTURES: dict[str, Callable[[Any], None]] = {made.__name__: made for made in (report, explanation, service, desk)}
 
 
 def main(names: list[str]) -> None:

@@ -166,6 +166,7 @@ def test_what_was_not_measured_is_unknown_and_what_does_not_exist_does_not_apply
         "narrowed",
         "fitted",
         "residual",
+        "leverage",
         "contributions",
         "identifiers",
     )

@@ -205,3 +205,19 @@ def test_errors_that_are_not_published_follow_from_the_records() -> None:
 
 def test_a_domain_need_not_declare_a_column_that_a_formula_computes() -> None:
     assert isinstance(load_model(FILES / "r_saturated.txt", Domain.binary(["age"])), RegressionModel)
+
+
+def test_leverage_is_a_criterion_where_it_is_set() -> None:
+    x = np.array([*np.linspace(0, 1, 40), 50.0])
+    data = pl.DataFrame({"x": x, "y": 2 * x + np.sin(np.arange(41))})
+    slope, start = np.polyfit(x, data["y"].to_numpy(), 1)
+    effect = Effect(name="x", factors=(Power(attribute="x"),), coefficients=(float(slope),))
+    fit = FitStatistics(family="gaussian", n_records=41, n_parameters=2, penalized=False)
+    model = RegressionModel(attributes=("x",), effects=(effect,), intercept=(float(start),), link="identity", fit=fit)
+    asked = Policy(largest_leverage=0.5)
+    assert status(audit(model, data, "y", policy=asked))["largest_leverage"] == "fail"
+    assert status(audit(model, policy=asked))["largest_leverage"] == "unknown"
+    inner = data.filter(pl.col("x") < 2)
+    whole = replace(model, fit=replace(fit, n_records=40))
+    assert status(audit(whole, inner, "y", policy=asked))["largest_leverage"] == "pass"
+    assert "largest_leverage" not in status(audit(model, data, "y"))

@@ -21,6 +21,7 @@ from glassine import Binary, Domain, Integer, parse_rules
 from glassine.formats import write_model
 from glassine.privacy.certificate import Certificate
 from tests.cli.running import Done, Run, listing, people
+from tests.desk.test_desk import released_with_acro
 
 SCHEMAS = Path(__file__).parents[1] / "oracles" / "schemas"
 RULES = """if [a <= 30] then [true] ([5 ; 40] examples)
@@ -265,6 +266,14 @@ print(json.dumps([list(records.results), record.status, record.output[0].to_dict
 """
 
 
+READ_ALL = """
+import json, sys
+from acro.record import load_records
+records = load_records(sys.argv[1])
+print(json.dumps([[name, records.results[name].status] for name in records.results]))
+"""
+
+
 @pytest.mark.slow
 def test_acro_reads_the_entry_back(models: Path, run: Run, tmp_path_factory: pytest.TempPathFactory) -> None:
     python = os.environ.get("GLASSINE_ACRO")
@@ -289,6 +298,12 @@ def test_acro_reads_the_entry_back(models: Path, run: Run, tmp_path_factory: pyt
     assert table["part"] == [1, 2, 3]
     assert table["records"] == ["45", "30", "fewer than 10"] or "fewer than 10" in map(str, table["records"])
     assert cells["share_in_small_leaves"] == [[2, 1]]
+    written = released_with_acro(tmp_path_factory.mktemp("desk") / "study")
+    read = subprocess.run(
+        [python, "-c", READ_ALL, str(written)], capture_output=True, text=True, timeout=300, check=False, cwd="/"
+    )
+    assert read.returncode == 0, read.stderr[-2000:]
+    assert json.loads(read.stdout.splitlines()[-1]) == [["rules.txt", "review"], ["output_0", "review"]]
 
 
 # Everything that a pipeline shows is public.

@@ -298,6 +298,60 @@ def test_public_records_of_two_data_sets_are_the_same_bytes(tmp_path: Path, monk
     assert released("a", "1", "within policy") == released("b", "2", "inconclusive")
 
 
+def released_with_acro(folder: Path) -> Path:
+    """Release a model and a table of ACRO, whose record is of an older version, and return the folder."""
+    folder.mkdir()
+    (folder / "rules.txt").write_text(RULES)
+    (folder / "table.csv").write_text("group,n\nsmokers,3\n")
+    entry = {
+        "uid": "output_0",
+        "status": "fail",
+        "type": "table",
+        "summary": "fail; threshold: 1 cells; ",
+        "files": [{"name": "table.csv", "sdc": {"cells": {"threshold": [[0, 0]]}}}, {"name": "../rules.txt"}],
+        "comments": ["a comment of the analyst"],
+        "exception": "an exception of the analyst",
+    }
+    session = {"uid": "session_summary", "files": [{"name": "secret.txt"}], "summary": "DO_NOT_RELEASE"}
+    (folder / "secret.txt").write_text("the session")
+    results = {"output_0": entry, "session_summary": session}
+    (folder / "results.json").write_text(json.dumps({"version": "0.4.11", "results": results}))
+    (folder / "checksums").mkdir()
+    (folder / "checksums" / "table.csv.txt").write_text("0" * 64)
+    first, second = Desk(folder, OKAFOR), Desk(folder, BERG)
+    look(first)
+    second.scan()
+    for desk in (first, second):
+        for name in ("rules.txt", "table.csv"):
+            approve(desk, name, reason="looked at")
+    first.refresh()
+    return release(first, sign(first, {**STATED, "files": ready(first)}), render)
+
+
+def test_acro_goes_in_and_out_by_an_allow_list(tmp_path: Path) -> None:
+    before = tmp_path / "study"
+    written = released_with_acro(before)
+    desk = Desk(before, OKAFOR)
+    desk.scan()
+    files = {file.name: file.now.acro for file in desk.state.files.values()}
+    table, secret = files["table.csv"], files["secret.txt"]
+    assert table is not None
+    assert (table["checksum"], table["cells"]) == ("differs", {"threshold": [[0, 0]]})
+    assert files["rules.txt"] is None
+    assert secret is not None
+    assert secret["blocked"]
+    with pytest.raises(RefusedActionError, match="DO_NOT_RELEASE"):
+        approve(desk, "secret.txt", reason="why not")
+    text = (written / "results.json").read_text()
+    results = json.loads(text)["results"]
+    assert list(results) == ["rules.txt", "output_0"]
+    assert results["output_0"]["files"][0]["sdc"]["cells"] == {"threshold": [[0, 0]]}
+    assert not any(word in text for word in ("session_summary", "DO_NOT_RELEASE", "of the analyst", "secret"))
+    # The submitted record and its checksums are as they were.
+    assert (before / "checksums" / "table.csv.txt").read_text() == "0" * 64
+    assert [path.name for path in (before / "checksums").iterdir()] == ["table.csv.txt"]
+
+
 KILLED = """
 import json, os, shutil, signal, sys
 from pathlib import Path

@@ -171,6 +171,10 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "PrivateScorecardClassifier": lambda: glassine.learners.PrivateScorecardClassifier(
         epsilon=5.0, domain=DOMAIN, random_state=0, **ILL
     ),
+    "PrivateScorecardRegressor": lambda: glassine.learners.PrivateScorecardRegressor(
+        epsilon=5.0, domain=DOMAIN, target_range=(0, 1), random_state=0
+    ),
+    "ScorecardRegressor": lambda: glassine.learners.ScorecardRegressor(domain=DOMAIN),
     "PrivateTreeRegressor": lambda: glassine.learners.PrivateTreeRegressor(
         2, epsilon=5.0, domain=DOMAIN, target_range=(0, 1), random_state=0
     ),

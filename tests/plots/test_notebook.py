@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import glassine
@@ -28,10 +29,22 @@ from glassine.errors import InvalidParameterError, UnreadableFileError
 from glassine.exports import Displayed, DisplayedToCheckers
 from glassine.files import FileContent
 from glassine.formats import load_file
-from glassine.formats.canonical import written
+from glassine.formats.canonical import FileForm, written
+from glassine.formats.judged import EnsembleFile, as_ensemble
 from glassine.formats.registry import writer
 from glassine.learners import EBMClassifier, PrivateTreeClassifier
-from glassine.models import Effect, Equal, Forest, Power, RegressionModel, summarize_model
+from glassine.learners.additive.merging import Merged
+from glassine.models import (
+    AdditiveModel,
+    Effect,
+    Equal,
+    Forest,
+    NumericBins,
+    Power,
+    RegressionModel,
+    Term,
+    summarize_model,
+)
 from glassine.plots.notebook import DRAWN, MOST_BYTES
 from glassine.privacy.receipt import Receipt
 from glassine.scrubbing.additive import scrub_additive
@@ -42,7 +55,7 @@ from tests.report.builders import HOSTILE, findings, large_findings, near_optima
 from tests.surrogates.scenes import PEOPLE, lender, people
 
 NOT_RESULTS = re.compile(
-    r"Settings|Error|Noise|Max\b|Search$|Shape$|Candidate|Task|Display$|SvgDrawing|\bBinary|Category|Integer|Real$|Prefix|"
+    r"Settings|Desk$|Person$|Error|Noise|Max\b|Search$|Shape$|Candidate|Task|Display$|SvgDrawing|\bBinary|Category|Integer|Real$|Prefix|"
     r"Group|AtMostOne|Combinations|ExactlyOne|Implies|Intervals|Between|OneOf|Shares|Metric|Distance|Perturbation|Shadows|"
     r"Adversary|Sample|Space|Region|RegionCounter|CountTable|Format$|Reserve|Randomness|PrivacyUnit|Reader|Access|Limits|"
     r"Claim|Runs|BlackBox|NumericAnswer|ContrastConstraints|Criterion|DeclaredClass|Published$|CountBound|Parallel|"
@@ -130,6 +143,22 @@ def model_file(path: Path) -> Any:
     return load_file(path / "rules.txt")
 
 
+def deep_tree() -> Any:
+    fitted = DecisionTreeClassifier(random_state=0).fit(RNG.normal(size=(3000, 10)), RNG.integers(0, 3, 3000))
+    return as_model(fitted)
+
+
+def wide_additive() -> Any:
+    names = tuple(f"a{i}" for i in range(200))
+    terms = (Term(bins=(NumericBins(name, tuple(range(1, 30))),), scores=RNG.normal(size=31)) for name in names)
+    return AdditiveModel(attributes=names, terms=tuple(terms), intercept=(0.0,), link="identity")
+
+
+def forest() -> Any:
+    fitted = RandomForestClassifier(5, max_depth=3, random_state=0)
+    return as_ensemble(fitted.fit(RECORDS.select("age").to_numpy(), RECORDS["ill"].to_list()))
+
+
 def private_tree() -> Any:
     learner = PrivateTreeClassifier(epsilon=1, max_depth=2, classes=["no", "yes"], domain=DOMAIN)
     return learner.fit(RECORDS.select("age", "sex"), RECORDS["ill"])
@@ -153,6 +182,9 @@ MADE: dict[str, Callable[[Path], Any]] = {
     "RegressionModel": lambda path: REGRESSION,
     "Forest": lambda path: Forest(trees=(TREE, TREE)),
     "ModelFile": model_file,
+    "TreeEnsemble": lambda path: forest(),
+    "EnsembleFile": lambda path: EnsembleFile(model=forest(), form=FileForm(format="x", n_bytes=1, canonical=False)),
+    "Merged": lambda path: Merged(model=additive().model_, certificate=private_tree().certificate_),
     "Domain": lambda path: DOMAIN,
     "Policy": lambda path: Policy(),
     "Ledger": ledger,
@@ -173,6 +205,25 @@ MADE: dict[str, Callable[[Path], Any]] = {
     "HtmlDisplay": lambda path: plots.show(TREE),
     "a fitted estimator": lambda path: private_tree(),
     "a tree of 3,000 leaves": lambda path: large_findings(3000),
+    "a deep tree": lambda path: deep_tree(),
+    "a rule list of 500 rules": lambda path: parse_rules(
+        "classes: [a] [b]\n"
+        + "".join(f"{'else ' * (i > 0)}if [x{i}] then [a] ([{30 + i} ; 4] examples)\n" for i in range(500))
+        + "else [b] ([3 ; 90] examples)\n"
+    ),
+    "a regression of 400 columns": lambda path: RegressionModel(
+        attributes=tuple(f"x{i}" for i in range(400)),
+        effects=tuple(
+            Effect(name=f"x{i}", factors=(Power(attribute=f"x{i}"),), coefficients=(0.5,), errors=(0.1,))
+            for i in range(400)
+        ),
+        intercept=(0.0,),
+        link="identity",
+    ),
+    "an additive model of 200 terms": lambda path: wide_additive(),
+    "a domain of 40,000 values": lambda path: Domain(
+        {**{f"n{i}": Integer(0, 10**6) for i in range(500)}, "c": Category(tuple(f"v{i}" for i in range(40_000)))}
+    ),
     "hostile names": lambda path: findings(notes=tuple(HOSTILE), advice=tuple(Remedy(text=name) for name in HOSTILE)),
 }
 
@@ -256,6 +307,15 @@ def test_findings_show_what_the_public_may_see() -> None:
         shown.show("everyone")  # type: ignore[arg-type]
 
 
+def test_what_a_notebook_shows_of_a_private_model_does_not_depend_on_the_records() -> None:
+    model, limits = private_tree().model_, Policy(accept_guarantee=True)
+    columns = RECORDS.select("age", "sex")
+    one, other = (audit(model, data, domain=DOMAIN, policy=limits) for data in (columns, columns.head(60)))
+    assert one.holder is not None
+    assert one._repr_html_() == other._repr_html_()
+    assert one.show("checker").html != other.show("checker").html
+
+
 def test_small_counts_of_a_model_are_suppressed() -> None:
     html = RULES._repr_html_()
     assert "3 a" not in html
@@ -289,6 +349,7 @@ def test_every_name_of_a_drawn_class_exists() -> None:
         lambda: plots.draw_shapes(additive().model_),
         lambda: plots.draw_contributions(additive().model_, {"age": 40, "sex": "f"}),
         lambda: plots.draw_coefficients(REGRESSION),
+        lambda: plots.draw_shapes(wide_additive(), terms=["a3", "a199"]),
         lambda: plots.draw_domain(DOMAIN),
     ],
 )

@@ -55,6 +55,7 @@ from glassine.auditing.membership_criteria import (
 from glassine.auditing.output_criteria import (
     DEGREES_OF_FREEDOM,
     FITTED_VALUES,
+    LARGEST_LEVERAGE,
     LONG_TEXTS,
     REQUIRE_CLEAN_COPY,
     RESIDUAL_DEGREES,
@@ -305,6 +306,7 @@ class PolicyLimits:
     smallest_class_count: int | None = limited_by(SMALLEST_CLASS_COUNT)
     zero_classes: int | None = limited_by(ZERO_CLASSES)
     degrees_of_freedom: int | None = limited_by(DEGREES_OF_FREEDOM, RESIDUAL_DEGREES)
+    largest_leverage: float | None = limited_by(LARGEST_LEVERAGE)
     purest_leaf: float | None = limited_by(PUREST_LEAF)
     largest_bits_per_record: float | None = limited_by(LARGEST_BITS_PER_RECORD)
     thresholds_off_grid: int | None = limited_by(THRESHOLDS_OFF_GRID)

@@ -2,13 +2,13 @@
 
 A criterion reads a fact by its name. ``sizes`` and ``groups`` are :class:`Sizes` of leaves, rules or bins, and of the
 groups of a release; ``cells`` and ``classes`` are :class:`OutcomeCells`, and so is ``implied``, or
-:class:`EffectiveParameters` where there are no leaves; ``fitted`` is :class:`FittedValues`, and ``residual`` the
-residual degrees of freedom of a regression; ``shares``, ``bits``, ``thresholds`` and ``named`` are of the classes
-below; ``membership`` and ``attacks`` are membership attacks. ``certain`` is how many people's sensitive value can be
-inferred, and why more may be. Of each part with a mean, ``narrowed`` is the width of the interval that is left of one
-answer, as a share of the public range, and ``contributions`` what the largest of the values behind it make up.
-``identifiers`` are the tested attributes that identify people, ``capacity`` is the average case, ``claim`` the
-guarantee, ``texts`` what is longer than the model needs, ``files`` the files that were read.
+:class:`EffectiveParameters` where there are no leaves; ``fitted`` is :class:`FittedValues`, ``residual`` the residual
+degrees of freedom of a regression, ``leverage`` the largest of a record; ``shares``, ``bits``, ``thresholds`` and
+``named`` are of the classes below; ``membership`` and ``attacks`` are membership attacks. ``certain`` is how many
+people's sensitive value can be inferred, and why more may be. Of each part with a mean, ``narrowed`` is the width of
+the interval that is left of one answer, as a share of the public range, and ``contributions`` what the largest of the
+values behind it make up. ``identifiers`` are the tested attributes that identify people, ``capacity`` is the average
+case, ``claim`` the guarantee, ``texts`` what is longer than the model needs, ``files`` the files that were read.
 """
 
 from __future__ import annotations

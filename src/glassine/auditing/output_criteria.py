@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from glassine.auditing.criterion import (
     BYTES,
+    COUNTED,
     FILES,
     RECORDS,
+    ROUNDED_SHARE,
     VALUES,
     Check,
     Criterion,
@@ -18,6 +22,7 @@ from glassine.auditing.criterion import (
     failed,
     for_kinds,
     passed,
+    share_limit,
     unknown,
     whole_limit,
 )
@@ -169,6 +174,27 @@ def FITTED_VALUES(limit: int, fitted: FittedValues, case: Case) -> Check:
     if fitted.unsettled:
         return unknown(fitted.unsettled)
     return passed(said or "No value of a single record is published beside the coefficients.", fitted.number)
+
+
+@criterion(
+    "largest_leverage",
+    "leverage",
+    share_limit(ROUNDED_SHARE),
+    label="Largest leverage",
+    measures="Largest share of a fitted value of a regression that the record's own outcome may make, in (0, 1]; "
+    "judged with the data, and off unless it is set.",
+    unmeasured="How much an outcome makes of its fitted value is not known: {reason}",
+    by_guarantee=covered_of(OF_REGRESSIONS, ", however much one record weighs"),
+    remedies={"regression": remedy("{Retrain} with fewer columns, or join categories of few {units}.")},
+    inputs={"regression": COUNTED},
+)
+def LARGEST_LEVERAGE(limit: float, largest: float, case: Case) -> Check:
+    """Judge how much the outcome of the most exposed record makes of its fitted value."""
+    share = min(1.0, math.ceil(largest * 100) / 100)
+    said = f"An outcome makes up to {share:.0%} of its record's fitted value"
+    if largest > limit:
+        return failed(f"{said} (limit {limit:.0%}).", share)
+    return unknown(case.mismatch, share) if case.mismatch else passed(f"{said}.", share)
 
 
 FILES_OF: tuple[Kind, ...] = ("tree", "rule list", "additive model", "regression", "ensemble", "several models")

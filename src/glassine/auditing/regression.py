@@ -220,6 +220,7 @@ def _facts(subject: RegressionSubject, outcome: object, raw: Raw) -> dict[str, F
         "sizes": _sizes(subject),
         "fitted": _values(subject),
         "residual": _residual(subject),
+        "leverage": _leverage(subject),
         "identifiers": Measured(subject.identifiers[0]),
     }
 
@@ -332,6 +333,16 @@ def _residual(subject: RegressionSubject) -> Fact[float]:
     if n is None or fit.n_parameters is None:
         return NotApplicable("the number of records or of parameters is not known.")
     return Measured(float(n - fit.n_parameters))
+
+
+def _leverage(subject: RegressionSubject) -> Fact[float]:
+    """Return how much of its fitted value the outcome of the most exposed record makes."""
+    if subject.fitted is None:
+        return NotApplicable("no training records were given.")
+    leverage = subject.fitted.leverage
+    if leverage is None or not len(leverage):
+        return NotApplicable("the file does not say its link, or no record has a value of every column.")
+    return Measured(float(leverage.max()))
 
 
 # What findings show.

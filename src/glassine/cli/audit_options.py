@@ -157,7 +157,8 @@ class MembershipOptions(OptionGroup, heading="Membership (needs --data, --holdou
 
     shadows: int | None = option(
         "N",
-        "Shadow models of the likelihood-ratio attack; 0 leaves it out. By default 16 of ensembles, else none.",
+        "Shadow models of the likelihood-ratio attack; 0 leaves it out.",
+        shown="16 of ensembles, else 0",
         callback=at_least(0, "16 or more give steady figures."),
     )
     shadow_seconds: float = option("S", "Most seconds of the shadow models.", 600.0)

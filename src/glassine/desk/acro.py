@@ -126,5 +126,6 @@ def as_results(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             "timestamp": file["at"][:19],
             "comments": [file["reason"]] if file["reason"] else [],
             "exception": "",
+            "fair": {},
         }
     return {"version": VERSION, "results": results}

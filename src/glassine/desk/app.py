@@ -27,7 +27,7 @@ CODE_SECONDS = 60.0
 """Seconds in which the code of the address must be used."""
 TICKET_SECONDS = 30.0
 """Seconds in which a ticket must be used, once."""
-SCAN_SECONDS = 0.25
+SCAN_SECONDS = 0.15
 """Seconds between two looks at the folder."""
 MOST_TICKETS = 200
 LARGEST_BODY = 1 << 20
@@ -39,6 +39,7 @@ POLICY = (
 """What the shell may load: nothing from elsewhere, and no code or style inside the page."""
 ASSETS = {
     "desk.js": "text/javascript; charset=utf-8",
+    "workbench.js": "text/javascript; charset=utf-8",
     "desk.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
@@ -196,6 +197,8 @@ class DeskApp:
             return _html(self.screens.text(name))
         if first == "files" and more == "together":
             return _html(await self.screens.together(name))
+        if first == "files" and more == "certificate":
+            return _html(await self.screens.certificate(name))
         if first == "files" and more == "trial":
             return _html(await self.screens.trial(name))
         if first == "record" and query.get("audience") in ("public", "checkers"):
@@ -218,7 +221,7 @@ class DeskApp:
         elif path == "release":
             return _plain({"folder": release(desk, int(asked.get("signing", 0)), self.screens.record_page).name})
         elif path == "tickets":
-            content, headers = self.screens.document(asked)
+            content, headers = await self.screens.document(asked)
             return _plain({"ticket": self.tickets.issue(content, headers)})
         elif parts[0] == "work":
             return _plain(await self.workbench.act("/".join(parts[1:]), asked))

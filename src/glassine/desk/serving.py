@@ -40,9 +40,10 @@ async def run_desk(app: DeskApp, listening: object) -> bool:
     serving = asyncio.create_task(server.serve(sockets=[listening]))  # type: ignore[list-item]
     try:
         await asyncio.wait({serving, contested}, return_when=asyncio.FIRST_COMPLETED)
-        server.should_exit = True
-        await serving
     finally:
+        # Pages ask every second and keep their connections: they are not waited for.
+        server.should_exit = server.force_exit = True
+        await serving
         watching.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await watching

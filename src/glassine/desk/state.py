@@ -213,8 +213,9 @@ class DeskState:
             )
             version.votes.append(vote)
             return
-        version.changed = event.number
-        if event.kind == "audited":
+        if event.kind != "audited":
+            version.changed = event.number
+        else:
             audit = Audit(
                 policy_digest=body["policy_sha256"],
                 answers=body["answers"],
@@ -222,8 +223,12 @@ class DeskState:
                 result=body["result"],
                 at=event.at,
             )
+            said = [one.verdict for one in version.audits if one.answers == audit.answers][-1:]
+            # A second desk that comes to the same verdict changes nothing for who decides.
+            if said != [audit.verdict]:
+                version.changed = event.number
             version.audits.append(audit)
-        elif event.kind == "asked":
+        if event.kind == "asked":
             items = tuple(body["items"])
             version.questions.append(
                 Asking(number=event.number, person=person, items=items, text=body["text"], at=event.at)

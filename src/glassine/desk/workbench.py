@@ -1,13 +1,37 @@
-"""The workbench: what an analyst does at the desk."""
+"""The workbench: what an analyst does at the desk. Neither the form nor the dial looks at records."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import math
+import os
+import tomllib
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from glassine.desk.auditing import Audits
-from glassine.desk.desk import Desk
-from glassine.errors import RefusedActionError
+from glassine.desk.desk import Desk, text_of
+from glassine.desk.folder import RECORDS
+from glassine.desk.state import FileState
+from glassine.desk.workers import Job, run
+from glassine.errors import DeskError, RefusedActionError
+
+FITS = {"tree": "Decision tree", "rule-list": "Rule list", "additive": "Additive model"}
+TYPES = ("integer", "real", "category", "binary")
+LARGEST_LEDGER = 50_000_000
+
+
+def guess(epsilon: float) -> float:
+    """Return the most often that a guess of membership is right, at even odds and delta 0: a share.
+
+    Examples
+    --------
+    >>> round(guess(1.0), 3)
+    0.731
+    """
+    return 1 / (1 + math.exp(-epsilon))
 
 
 class Workbench:
@@ -18,17 +42,40 @@ class Workbench:
     desk : Desk
         The desk.
     audits : Audits
-        Its audits, whose workers are used.
+        Its audits, whose folder of held models is used.
     """
 
     def __init__(self, desk: Desk, audits: Audits) -> None:
         self._desk = desk
         self._audits = audits
         self.version = 0  # Grows with every change that a page shows
+        self._forms: dict[str, list[dict[str, Any]]] = {}
+        self._shown: dict[tuple[str, str], dict[str, Any]] = {}
+        self._stops: dict[str, list[dict[str, Any]]] = {}
 
     def values(self, chosen: str) -> dict[str, Any]:
-        """Return what the screen shows."""
-        return {"files": []}
+        """Return what the screen shows, of a chosen model."""
+        present = self._desk.present()
+        files = [file for file in self._desk.state.files.values() if file.id in present]
+        kinds = {file.id: (self._audits.result(file.now) or {}).get("kind", "") for file in files}
+        models = [file for file in files if kinds[file.id] == "model" and self._audits.held(file.now)]
+        shown = next((file for file in models if file.id == chosen), models[0] if models else None)
+        result = None if shown is None else self._audits.result(shown.now)
+        return {
+            "models": models,
+            "shown": shown,
+            "additive": "additive" in str(((result or {}).get("page") or {}).get("kind", "")),
+            "domains": [file for file in files if kinds[file.id] == "domain"],
+            "records": [one for one in self._desk.folder.files() if one.name.lower().endswith(RECORDS)],
+            "ledgers": [file for file in files if file.name.lower().endswith((".db", ".sqlite"))],
+            "form": self._forms.get("" if shown is None else shown.now.sha256),
+            "seen": self._desk.state.seen.get("" if shown is None else shown.name, {}),
+            "known": {c: v for (name, c), v in self._shown.items() if shown is not None and name == shown.name},
+            "stops": self._stops.get("" if shown is None else shown.now.sha256),
+            "fits": FITS,
+            "types": TYPES,
+            "key": os.urandom(8).hex(),
+        }
 
     async def act(self, action: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Do what the screen asks for.
@@ -36,6 +83,249 @@ class Workbench:
         Raises
         ------
         RefusedActionError
-            If there is no such action.
+            If there is no such action, or a value is missing or wrong.
         """
-        raise RefusedActionError("there is no such action.")
+        actions = {
+            "form": self._form,
+            "seen": self._seen,
+            "domain": self._domain,
+            "stops": self._make_stops,
+            "keep": self._keep,
+            "ledger": self._ledger,
+            "spend": self._spend,
+            "edit": self._edit,
+        }
+        if action not in actions:
+            raise RefusedActionError("there is no such action.")
+        done = await actions[action](asked)
+        self.version += 1
+        return done
+
+    def _model(self, asked: Mapping[str, Any]) -> tuple[FileState, Path]:
+        file = self._desk.file(text_of(asked, "file"))
+        held = self._audits.held(file.now)
+        if held is None:
+            raise RefusedActionError("the desk holds no model of this file.")
+        return file, held
+
+    async def _form(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Draft the form of what is public, from what the model tests: no record is read."""
+        file, held = self._model(asked)
+        name = f"model{os.path.splitext(file.name)[1]}"
+        words = ("domain", "new", "--model", name, "-o", "form.toml")
+        done = await run(Job(words=words, reads={name: held}, digests={name: file.now.sha256}, writes=("form.toml",)))
+        if done.status != 0:
+            raise RefusedActionError(done.message)
+        drafted = tomllib.loads(done.files["form.toml"].decode())["attributes"]
+        self._forms[file.now.sha256] = [{"name": column, **one} for column, one in drafted.items()]
+        return {}
+
+    async def _seen(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Mark a column as seen in the data, for good, and then show what the records hold of it."""
+        file, _ = self._model(asked)
+        column, records = text_of(asked, "column"), self._records(text_of(asked, "records"))
+        if column not in self._desk.state.seen.get(file.name, {}):
+            # First, so that a process that ends here has not shown what is not recorded.
+            self._desk.record("seen", {"domain": file.name, "column": column, "records": records})
+        words = ("domain", "infer", str(self._desk.folder.path / records), "-o", "inferred.json")
+        done = await run(Job(words=words, reads={}, writes=("inferred.json",)))
+        if done.status != 0:
+            raise RefusedActionError(done.message)
+        inferred = json.loads(done.files["inferred.json"])["attributes"]
+        one = next((one for one in inferred if one["name"] == column), None)
+        if one is None:
+            raise RefusedActionError("the records have no column of this name.")
+        self._shown[file.name, column] = one
+        return {}
+
+    async def _domain(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Write a new domain from the form; columns that were seen in the data are marked as inferred."""
+        file, _ = self._model(asked)
+        seen = self._desk.state.seen.get(file.name, {})
+        attributes, public = [], {}
+        for place, drafted in enumerate(self._forms.get(file.now.sha256) or ()):
+            name = drafted["name"]
+            one = {"name": name, **self._attribute(asked, place, name)}
+            if name in seen:
+                one["inferred"] = True
+            public[name] = text_of(asked, f"where-{place}")
+            attributes.append(one)
+        if not attributes:
+            raise RefusedActionError("there is no form yet.", remedy="Draft it first.")
+        data = (json.dumps({"schema": "glassine.domain/1", "attributes": attributes}, indent=2) + "\n").encode()
+        checked = self._desk.own / f"upload-{os.urandom(8).hex()}.json"
+        checked.write_bytes(data)
+        try:
+            words = ("domain", "check", "domain.json")
+            done = await run(Job(words=words, reads={"domain.json": checked}))
+        finally:
+            checked.unlink()
+        if done.status != 0:
+            raise RefusedActionError(done.message)
+        name = await self._new(f"{os.path.splitext(file.name)[0]}-domain", ".json", data)
+        self._desk.record("stated", {"domain": name, "columns": public})
+        return {"written": name}
+
+    @staticmethod
+    def _attribute(asked: Mapping[str, Any], place: int, name: str) -> dict[str, Any]:
+        kind = text_of(asked, f"type-{place}")
+        if kind not in TYPES:
+            raise RefusedActionError(f"{name} needs a type.", field=f"type-{place}")
+        if kind == "binary":
+            return {"type": kind}
+        if kind == "category":
+            values = [one.strip() for one in text_of(asked, f"values-{place}").split(",") if one.strip()]
+            if len(values) < 2:
+                raise RefusedActionError(f"{name} needs at least two values.", field=f"values-{place}")
+            return {"type": kind, "values": values}
+        out: dict[str, Any] = {"type": kind}
+        for key, needed in (("lo", True), ("hi", True), ("resolution", False)):
+            text = text_of(asked, f"{key}-{place}")
+            if not text and not needed:
+                continue
+            try:
+                number = float(text)
+            except ValueError:
+                number = math.nan
+            if not math.isfinite(number) or (kind == "integer" and key != "resolution" and number != int(number)):
+                raise RefusedActionError(f"{name} needs a number here.", field=f"{key}-{place}")
+            out[key] = int(number) if kind == "integer" and number == int(number) else number
+        return out
+
+    async def _make_stops(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Make and audit the copies of the slider: no record is read."""
+        file, held = self._model(asked)
+        domain = self._file_of(text_of(asked, "domain"))
+        model, public = f"model{os.path.splitext(file.name)[1]}", f"domain{os.path.splitext(domain.name)[1]}"
+        reads = {model: held, public: self._desk.folder.path / domain.name}
+        digests = {model: file.now.sha256, public: domain.now.sha256}
+        policy = self._desk.settings
+        limits = "policy.toml" if policy.policy_bytes else policy.policy
+        if policy.policy_bytes:
+            reads[limits], digests[limits] = self._desk.own / policy.policy, policy.policy_digest
+        writes = tuple(f"stop-{number}.json" for number in range(30))
+        job = Job(
+            words=(model, public, limits), reads=reads, digests=digests, writes=writes, module="glassine.desk.stops"
+        )
+        done = await run(job)
+        made = []
+        for line in done.out.splitlines():
+            with suppress(ValueError):
+                stop = json.loads(line)
+                stop["model"] = done.files[f"stop-{stop['number']}.json"].decode()
+                made.append(stop)
+        if not made:
+            raise RefusedActionError(done.message or "no copy could be made.")
+        # Fewer failed checks to the right; of equal ones, larger leaves.
+        made[1:] = sorted(made[1:], key=lambda one: (-one["failed"], -one["unknown"], -one["parts"]))
+        self._stops[file.now.sha256] = made
+        return {}
+
+    async def _keep(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Write the chosen copy as a new file of the folder."""
+        file, _ = self._model(asked)
+        made, place = self._stops.get(file.now.sha256) or [], text_of(asked, "stop")
+        if not (place.isdigit() and int(place) < len(made)):
+            raise RefusedActionError("choose a copy first.", field="stop")
+        data = made[int(place)]["model"].encode()
+        return {"written": await self._new(f"{os.path.splitext(file.name)[0]}-copy", ".json", data)}
+
+    async def _ledger(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a ledger has left, by dataset: no record is read."""
+        ledger = self._file_of(text_of(asked, "ledger"))
+        words = ("ledger", "show", str(self._desk.folder.path / ledger.name), "--json")
+        done = await run(Job(words=words, reads={}))
+        if done.status != 0:
+            raise RefusedActionError(done.message)
+        shown = json.loads(done.out)["datasets"]
+        return {"left": {one["dataset"]: [one["remaining_epsilon"], one["epsilon"]] for one in shown}}
+
+    async def _spend(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Train a private model, once for a key: the ledger is charged before the records are used."""
+        values = {name: text_of(asked, name) for name in ("key", "kind", "target", "dataset", "epsilon")}
+        for name in ("target", "dataset"):
+            if not values[name]:
+                raise RefusedActionError(f"training needs a {name}.", field=name)
+        try:
+            epsilon = float(values["epsilon"])
+        except ValueError:
+            epsilon = math.nan
+        if not 0 < epsilon <= 100 or values["kind"] not in FITS or not values["key"].isalnum():
+            raise RefusedActionError("epsilon must be a number above 0, up to 100.", field="epsilon")
+        domain, ledger = (self._file_of(text_of(asked, name)) for name in ("domain", "ledger"))
+        records = self._records(text_of(asked, "records"))
+        if values["key"] in self._desk.state.charges:
+            raise RefusedActionError(
+                "this press began a training already; it charges once.",
+                remedy="Look at the ledger, then press on a new page.",
+            )
+        body = {"key": values["key"], "epsilon": epsilon, "dataset": values["dataset"], "ledger": ledger.name}
+        self._desk.record("charged", {**body, "phase": "begun"})
+        place = self._desk.folder.path
+        words = (
+            *("fit", values["kind"], str(place / records), "--target", values["target"]),
+            *("--domain", str(place / domain.name), "--epsilon", values["epsilon"]),
+            *("--ledger", str(place / ledger.name), "--dataset", values["dataset"]),
+            *("-o", "model.json", "--certificate", "certificate.json"),
+        )
+        done = await run(Job(words=words, reads={}, writes=("model.json", "certificate.json")))
+        if done.status != 0 or "model.json" not in done.files:
+            self._desk.record("charged", {**body, "phase": "failed", "text": done.message[:1000]})
+            raise RefusedActionError(f"no model was written: {done.message}")
+        stem = f"private-{values['kind']}"
+        name = await self._new(stem, ".json", done.files["model.json"])
+        kept = await self._new(f"{os.path.splitext(name)[0]}.certificate", ".json", done.files["certificate.json"])
+        self._desk.record("charged", {**body, "phase": "done", "text": name})
+        return {"written": f"{name} and {kept}"}
+
+    async def _edit(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Write an edited model, whose log of edits is in the file, as a new file of the folder."""
+        file, _ = self._model(asked)
+        model = asked.get("model")
+        if not isinstance(model, str) or not model:
+            raise RefusedActionError("the editor sent no model.")
+        return {"written": await self._new(f"{os.path.splitext(file.name)[0]}-edited", ".json", model.encode())}
+
+    async def editor(self, identity: str) -> bytes:
+        """Return the editor page of an additive model.
+
+        Raises
+        ------
+        RefusedActionError
+            If the file is no additive model in Glassine's JSON.
+        """
+        file, held = self._model({"file": identity})
+        words = ("edit", "model.json", "--page", "editor.html")
+        done = await run(
+            Job(
+                words=words,
+                reads={"model.json": held},
+                digests={"model.json": file.now.sha256},
+                writes=("editor.html",),
+            )
+        )
+        if "editor.html" not in done.files:
+            raise RefusedActionError(done.message)
+        return done.files["editor.html"]
+
+    def _file_of(self, name: str) -> FileState:
+        """Return the present version of a file by its name."""
+        for file in self._desk.state.files.values():
+            if file.name == name and file.id in self._desk.present():
+                with suppress(DeskError), self._desk.folder.opened(name):
+                    return file
+        raise RefusedActionError("a file of the folder must be chosen.", remedy="Choose one.")
+
+    def _records(self, name: str) -> str:
+        """Return the name of a file of records in the folder; it is not opened here."""
+        if name.lower().endswith(RECORDS) and any(one.name == name for one in self._desk.folder.files()):
+            return name
+        raise RefusedActionError("a file of records must be chosen.", remedy="Choose one.", field="records")
+
+    async def _new(self, stem: str, ending: str, data: bytes) -> str:
+        """Write a new file of the folder, under a name that none has."""
+
+        async def parts() -> AsyncIterator[bytes]:
+            yield data
+
+        return await self._desk.folder.receive(self._desk.folder.free_name(stem, ending), parts())

@@ -279,7 +279,8 @@ def place_of(n_trees: int, tree: Any, what: str, remedy: str = "") -> int:
         raise UnsupportedModelError(f"{what} holds {n_trees} trees.", remedy="Export a model that has been fitted.")
     if n_trees > 1 and tree is None:
         raise SeveralTreesError(
-            f"{what} holds {n_trees} trees; one is audited at a time.", remedy=f"{ONE_OF_SEVERAL} {remedy}".rstrip()
+            f"{what} holds {n_trees} trees; one is read here. An audit judges them together.",
+            remedy=f"{ONE_OF_SEVERAL} {remedy}".rstrip(),
         )
     return int(tree or 0)
 

@@ -70,6 +70,8 @@ class Format:
         Returns a model as text or bytes, given the domain.
     earlier : tuple of callable
         What ``write`` was in earlier versions, one for every schema that was ever written: their files are canonical.
+    makes : callable
+        Returns whether an object in memory can be what ``write`` stores: of others no copy is written to compare it.
     options : callable
         Returns options of ``write`` that a file of this format shows, such as the versions of libraries that it states.
     binary : bool
@@ -101,6 +103,7 @@ class Format:
     to: str = ""
     write: Callable[..., str | bytes] | None = None
     earlier: tuple[Callable[..., str | bytes], ...] = ()
+    makes: Callable[[Any], bool] = lambda content: True
     options: Callable[[bytes], dict[str, Any]] = lambda data: {}
     binary: bool = False
     kinds: tuple[type, ...] = (DecisionTree, RuleList, AdditiveModel)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from glassine.domain import Domain
 from glassine.errors import UnsupportedModelError
+from glassine.exports import Displayed
 from glassine.files import read_bytes
 from glassine.formats.canonical import FileForm
 from glassine.formats.format import Content, PublishedModel
@@ -48,7 +49,7 @@ def _together(content: object, kind: Content, domain: Domain | None) -> TreeEnse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EnsembleFile:
+class EnsembleFile(Displayed):
     """An ensemble of trees that was read from a file: the file itself is what is released.
 
     Attributes

@@ -185,7 +185,8 @@ def load_file(
         form = recognized(content, kind)
     name, own = "Glassine" if form is None else form.name, writer_of(form, kind, model)
     estimator = content if kind == "object" else None
-    if tree is None and (is_canonical(data, model, own, domain) or _written_without(data, content, kind, domain)):
+    ours = tree is None and (own is None or kind != "object" or own.makes(content))
+    if ours and (is_canonical(data, model, own, domain) or _written_without(data, content, kind, domain)):
         itself = FileForm(format=name, n_bytes=len(data), canonical=True)
         return ModelFile(model=model, form=itself, copy=data, estimator=estimator)
     if kind == "object" and not data.startswith(b"PK"):

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -22,7 +22,7 @@ from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, check_choice, parameter
 from glassine.files import write_bytes
 from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
-from glassine.models.shapes import common_scale, draw_shape
+from glassine.models.shapes import ShapeFunction, common_scale, draw_shape
 from glassine.models.svg import element, short
 from glassine.report import wording
 from glassine.report.domain_chart import draw_domain as _domain
@@ -131,6 +131,27 @@ def caught_by(model: DecisionTree | RuleList, record: Record | None) -> int | No
     return None if record is None else int(model.apply(columns_of(record))[0]) + 1
 
 
+def shapes_of(model: AdditiveModel, names: Sequence[str] | None = None) -> list[ShapeFunction]:
+    """Return shape functions as a report may show them: those of some terms, or the most important ones.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the model has no such term.
+    """
+    if names is not None:
+        own = {term.name: term for term in model.terms}
+        for name in names:
+            if name not in own:
+                listed = ", ".join([*own][:8])
+                raise InvalidParameterError(f"the model has no term {name!r}.", remedy=f"There are {listed}.")
+        # An audit draws the most important terms; of these, all.
+        model = replace(model, terms=tuple(own[name] for name in names), edits=(), scorecard=None)
+    found = findings_of(model).value("terms")
+    known = {term.name: shape_of(term) for term in found.terms if term.shape is not None}
+    return list(known.values()) if names is None else [known[name] for name in names if name in known]
+
+
 def draw_tree(
     tree: DecisionTree, *, record: Record | None = None, max_depth: int | None = None, counts: Shown = "suppressed"
 ) -> SvgDrawing:
@@ -216,7 +237,7 @@ def draw_shapes(
     model : AdditiveModel
         The model.
     terms : sequence of str, optional
-        Names of the terms that are drawn; all of them by default.
+        Names of the terms that are drawn, in this order; the most important ones by default.
     output : int, default=0
         The output, of several the index of the class.
     same_scale : bool, default=True
@@ -229,15 +250,7 @@ def draw_shapes(
     """
     if not isinstance(model, AdditiveModel):
         raise InvalidParameterError(f"draw_shapes draws additive models, got {model!r:.80}.", remedy="Pass one.")
-    found = findings_of(model).value("terms")
-    known = {term.name: shape_of(term) for term in found.terms if term.shape is not None}
-    shapes = list(known.values())
-    for name in terms or ():
-        if name not in known:
-            raise InvalidParameterError(
-                f"the model has no term {name!r}.", remedy=f"There are {', '.join([*known][:8])}."
-            )
-    chosen = shapes if terms is None else [known[name] for name in terms]
+    chosen = shapes_of(model, terms)
     scale = common_scale(chosen) if same_scale and chosen else None
     (width, tall), pieces = SHAPE, []
     for place, shape in enumerate(chosen):

@@ -163,6 +163,26 @@ def _forest(forest: Any, audience: Audience) -> Shown:
     return Shown(title="Forest", blocks=(Facts(facts), Heading("The first tree"), *first.blocks))
 
 
+def _ensemble(ensemble: Any, audience: Audience) -> Shown:
+    """Return what an ensemble of trees is; its file is what is released."""
+    ensemble = getattr(ensemble, "model", ensemble)
+    leaves, thresholds = ensemble.leaves, ensemble.thresholds
+    of = f"of {wording.plural(len(thresholds), 'attribute')}"
+    facts = (
+        Fact("Trees", f"{len(leaves):,}", "averaged" if ensemble.combined == "mean" else "each corrects those before"),
+        Fact("Leaves", f"{int(leaves.sum()):,}", f"{int(leaves.max()):,} at most in a tree"),
+        Fact("Thresholds", f"{sum(map(len, thresholds.values())):,}", of),
+    )
+    return Shown(title=_words(ensemble.learner or "ensemble of trees"), blocks=(Facts(facts),))
+
+
+def _merged(merged: Any, audience: Audience) -> Shown:
+    """Return the model of several sites, and what its certificate says."""
+    inner = _model(merged.model, audience)
+    said = Paragraph(text=merged.certificate.text().partition("\n")[0])
+    return replace(inner, title=f"Merged: {inner.title.lower()}", blocks=(said, *inner.blocks))
+
+
 def _findings(findings: Findings, audience: Audience) -> Shown:
     """Return the verdict, what stands against a release, what to do, and the checks."""
     shown = findings.public() if audience == "public" else findings
@@ -415,7 +435,10 @@ DRAWN: Mapping[str, Callable[[Any, Audience], Shown]] = {
     "glassine.scrubbing.scrub.ScrubResult": _scrubbed,
     "glassine.surrogates.release.SurrogateRelease": _release,
     "glassine.surrogates.values.Explanation": _explanation,
+    "glassine.formats.judged.EnsembleFile": _ensemble,
     "glassine.formats.loading.ModelFile": _file,
+    "glassine.learners.additive.merging.Merged": _merged,
+    "glassine.models.ensemble.TreeEnsemble": _ensemble,
     "glassine.exports.DisplayedToCheckers": _for_checkers,
     "glassine.exports.Displayed": _plain,
 }

@@ -54,6 +54,7 @@ async function begin() {
     return;
   }
   single.checked = localStorage.getItem("single") !== "no";
+  await pulse(true);
   await show(true);
   setInterval(pulse, 1000);
 }
@@ -68,6 +69,9 @@ function keep() {
       if (!field.name || field.type === "hidden") continue;
       if (field.type === "checkbox" || field.type === "radio") {
         if (field.checked !== field.defaultChecked) values[`${field.name}=${field.value}`] = field.checked;
+      } else if (field.tagName === "SELECT") {
+        const first = [...field.options].find(one => one.defaultSelected) || field.options[0];
+        if (field.value && field.value !== first?.value) values[field.name] = field.value;
       } else if (field.value !== field.defaultValue && field.tagName !== "BUTTON") values[field.name] = field.value;
     }
     if (Object.keys(values).length) drafts.set(key(form), values); else drafts.delete(key(form));
@@ -81,7 +85,7 @@ function restore() {
       const name = field.type === "checkbox" || field.type === "radio" ? `${field.name}=${field.value}` : field.name;
       if (!(name in values) || field.type === "hidden") continue;
       if (field.type === "checkbox" || field.type === "radio") field.checked = values[name];
-      else field.value = values[name];
+      else if (field.tagName !== "SELECT" || [...field.options].some(one => one.value === values[name])) field.value = values[name];
     }
   }
 }
@@ -114,8 +118,11 @@ async function show(moved) {
     const waiting = screen.querySelector(".waiting");
     if (waiting && wanted !== "queue") waiting.open = false;
   }
+  // A list whose first file changes must not change the file that is shown.
+  const first = wanted === "queue" && screen.querySelector(".queue a[aria-current]");
+  if (first) history.replaceState(null, "", first.getAttribute("href"));
   restore();
-  shown = wanted;
+  shown = route();
   document.title = `${screen.querySelector("h1").textContent} – Glassine desk`;
   if (same) {
     if (at) screen.querySelector(at)?.focus({preventScroll: true});
@@ -127,8 +134,9 @@ async function show(moved) {
   screen.dispatchEvent(new Event("drawn"));
 }
 
-async function pulse() {
-  if (lost || document.hidden) return;
+async function pulse(first) {
+  // The state comes before the screen that shows it: what changes in between is drawn at the next pulse.
+  if (lost || (document.hidden && first !== true)) return;
   try {
     const now = await (await ask("GET", "desk")).json();
     const next = `${now.head}-${now.waiting}`;
@@ -160,10 +168,12 @@ screen.addEventListener("submit", async event => {
   const alert = form.querySelector("[role=alert]");
   if (form.dataset.busy) return;
   form.dataset.busy = "yes";
+  // Before the button is disabled: a disabled one sends no value.
+  const asked = values(form, button);
   if (button) button.disabled = true;
   if (alert) alert.textContent = "";
   try {
-    const answer = await (await ask("POST", form.dataset.post, values(form, button))).json();
+    const answer = await (await ask("POST", form.dataset.post, asked)).json();
     drafts.delete(key(form));
     form.removeAttribute("data-post");
     say((button && button.dataset.said) || form.dataset.said || "Done.");
@@ -198,9 +208,12 @@ function download(address) {
 
 const actions = {
   async load(button) {
-    const target = document.getElementById(button.dataset.into);
-    if (button.dataset.said) say(button.dataset.said);
-    target.innerHTML = await (await ask("GET", button.dataset.load)).text();
+    const {into, load, said: words} = button.dataset;
+    if (words) say(words);
+    const text = await (await ask("GET", load)).text();
+    // Looked up afterwards: the screen may have been drawn again meanwhile.
+    const target = document.getElementById(into);
+    if (target) target.innerHTML = text;
   },
   async report(button) {
     const frame = document.createElement("iframe");
@@ -218,6 +231,10 @@ const actions = {
     document.getElementById("content").replaceChildren(image);
   },
   async record(button) { download(await ticket({what: "record", audience: button.dataset.record})); },
+  async evidence(button) {
+    say("The evidence is being written.");
+    download(await ticket({what: "evidence", file: button.dataset.evidence, form: document.getElementById("evidence").value}));
+  },
   async reply(button) { download(await ticket({what: "reply", file: button.dataset.reply})); },
   put(button) {
     const field = document.getElementById(button.dataset.into);

@@ -356,9 +356,11 @@ def tree_from_sklearn(estimator: object, domain: Domain | None = None) -> Decisi
         instead = f"Explain it by small trees with {parameter('SurrogateExplainer')}, and audit those."
         if "BaseForest" in ends:
             all_trees = parameter("reconstruct_records")
-            instead = f"Audit one of its trees, {parameter('estimators_[0]')}, or all with {all_trees}."
+            instead = (
+                f"Audit one of its trees, {parameter('estimators_[0]')}, or rebuild records of all with {all_trees}."
+            )
         raise UnsupportedModelError(
-            f"{type(end).__name__} is an ensemble; Glassine audits one tree or rule list at a time.",
+            f"{type(end).__name__} is an ensemble; one tree or rule list is read here. An audit judges it as a whole.",
             remedy=instead,
         )
     if "Pipeline" not in kinds and not set(TREES) & set(kinds):

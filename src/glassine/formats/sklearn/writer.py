@@ -441,6 +441,7 @@ FORMAT = Format(
     to="sklearn",
     write=_stored,
     earlier=(partial(_stored, by_object=True),),
+    makes=lambda content: type(content).__name__ == "Pipeline",
     options=_options,
     binary=True,
     kinds=(DecisionTree, RuleList),

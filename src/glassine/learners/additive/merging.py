@@ -12,6 +12,7 @@ import numpy as np
 from glassine.domain.attributes import Scalar
 from glassine.domain.special_codes import SpecialCodes
 from glassine.errors import InvalidModelError, InvalidParameterError, check_choice
+from glassine.exports import Displayed
 from glassine.formats import fingerprint
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term
 from glassine.models.bins import Bins
@@ -34,7 +35,7 @@ Persons = Literal["shared", "disjoint"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class Merged(Displayed):
     """A model of several sites."""
 
     model: AdditiveModel  # The merged model

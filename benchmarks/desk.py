@@ -1,0 +1,153 @@
+"""How fast the desk is: a folder of 500 files, a verdict after a file lands, the slider, the page's weight, memory.
+
+    python benchmarks/desk.py [--store benchmarks/desk.csv]
+
+Each row has the figure, its target and the load of the machine: times in seconds depend on what else runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+
+RULES = "if [age <= {cut}.5] then [true] ([23 ; 41] examples)\nelse [false] ([520 ; 90] examples)\n"
+LARGE = 100_000
+
+SERVING = """
+import asyncio, http.client, json, resource, sys, time
+from pathlib import Path
+from glassine.desk import Desk, Person, create_desk
+from glassine.desk.serving import run_desk
+from glassine.server.running import listen
+
+folder, landing, waiting = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+
+async def main():
+    began = time.perf_counter()
+    app = create_desk(Desk(folder, Person(account="a", name="A", role="checker")), workers=2)
+    listening = listen("127.0.0.1", 0)
+    task = asyncio.create_task(run_desk(app, listening))
+
+    def ask(path):
+        connection = http.client.HTTPConnection(*listening.getsockname())
+        connection.request("GET", path, headers={"authorization": f"Bearer {app.session.token}"})
+        return connection.getresponse().read()
+
+    files = len(list(folder.iterdir())) - 1
+    while len(app.desk.present()) < files:
+        await asyncio.sleep(0.01)
+    await asyncio.to_thread(ask, "/api/queue")
+    opened = time.perf_counter() - began
+    while app.audits.n_waiting < waiting:
+        await asyncio.sleep(0.01)
+    # Of this program: ru_maxrss has that of the process that started it as well.
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    peak = int(status["VmHWM"].split()[0]) / 1024
+    verdict = worker = 0.0
+    def used():
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return spent.ru_utime + spent.ru_stime
+    if landing:
+        while app.audits.n_waiting:
+            await asyncio.sleep(0.01)
+        name = Path(landing).name
+        (folder / name).write_bytes(Path(landing).read_bytes())
+        began, worker = time.perf_counter(), used()
+        while not any(f.name == name and app.audits.result(f.now) for f in app.desk.state.files.values()):
+            await asyncio.sleep(0.01)
+        verdict, worker = time.perf_counter() - began, used() - worker
+    task.cancel()
+    print(json.dumps({"opened": opened, "peak": peak, "verdict": verdict, "worker": worker}))
+
+try:
+    asyncio.run(main())
+except asyncio.CancelledError:
+    pass
+"""
+
+
+def served(folder: Path, landing: str, waiting: int) -> dict[str, float]:
+    """Return what a desk that serves a folder takes: seconds to open, megabytes, seconds to a verdict."""
+    import json
+
+    done = subprocess.run(  # noqa: S603, this file
+        [sys.executable, "-c", SERVING, str(folder), landing, str(waiting)], capture_output=True, text=True, check=True
+    )
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def large_list(path: Path) -> None:
+    """Write a rule list of about 100 kB."""
+    lines: list[str] = []
+    size = 0
+    while size < LARGE:
+        n = len(lines)
+        word = "if" if not n else "else if"
+        lines.append(f"{word} [a{n % 40} <= {n}.5 && b{n % 30} > {n % 17}] then [true] ([23 ; 41] examples)")
+        size += len(lines[-1]) + 1
+    path.write_text("\n".join([*lines, "else [false] ([520 ; 90] examples)"]) + "\n")
+
+
+def rows() -> list[tuple[str, float, float, str]]:
+    """Return name, figure, target and unit of each measurement."""
+    out = []
+    with tempfile.TemporaryDirectory() as place:
+        many, few, large = Path(place) / "many", Path(place) / "few", Path(place) / "large.txt"
+        for folder, n in ((many, 500), (few, 12)):
+            folder.mkdir()
+            for number in range(n):
+                (folder / f"rules-{number}.txt").write_text(RULES.format(cut=number))
+        large_list(large)
+        out.append(("open a folder of 500 files", served(many, "", 0)["opened"], 2.0, "s"))
+        found = served(few, str(large), 10)
+        out.append(("verdict after 100 kB land", found["verdict"], 1.0, "s"))
+        out.append(("processor time of that verdict", found["worker"], 1.0, "CPU s"))
+        out.append(("memory with ten audits waiting", found["peak"], 150.0, "MB"))
+        model, domain = few / "rules-0.txt", Path(place) / "domain.json"
+        domain.write_text(
+            '{"schema": "glassine.domain/1", "attributes": [{"name": "age", "type": "integer", "lo": 0, "hi": 120}]}'
+        )
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(  # noqa: S603, this package
+            [sys.executable, "-m", "glassine.desk.stops", str(model), str(domain), "default"],
+            check=True,
+            capture_output=True,
+            cwd=place,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        out.append(("25 settings of the slider", used, 1.0, "CPU s"))
+    assets = files("glassine.desk").joinpath("assets")
+    weight = sum(len(one.read_bytes()) for one in assets.iterdir())
+    weight += len(files("glassine.report").joinpath("templates", "report.css").read_bytes())
+    out.append(("page weight", weight / 1000, 300.0, "kB"))
+    return out
+
+
+def main() -> None:
+    """Measure, print, and store if asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--store", type=Path)
+    store = parser.parse_args().store
+    measured = rows()
+    load = os.getloadavg()[0]
+    for name, figure, target, unit in measured:
+        sys.stdout.write(f"{name}: {figure:.2f} {unit} (target {target:g}; load {load:.1f})\n")
+    if store is not None:
+        with store.open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(["measurement", "figure", "target", "unit", "load"])
+            for name, figure, target, unit in measured:
+                writer.writerow((name, f"{figure:.3f}", f"{target:g}", unit, f"{load:.1f}"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,359 @@
+"""The desk in a browser: the journeys of checkers and analysts, by mouse and by keys, and its rules of access."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassine.formats import write_model
+from tests.desk.desks import BERG, LIND, OKAFOR, SMALL_RULES, Served, within
+from tests.models.additive_models import income_model
+
+pytestmark = pytest.mark.browser
+
+RULES = "if [age <= 41.5] then [true] ([23 ; 41] examples)\nelse [false] ([520 ; 90] examples)\n"
+"""Rules that cannot be judged until it is known which cut points are public."""
+
+RUN = """() => {
+  document.querySelectorAll("details").forEach(fold => { fold.open = true; });
+  return axe.run().then(found => found.violations.map(one => [one.impact, one.id, one.nodes.map(node => node.html)]));
+}"""
+
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c63000100000500010d0a2db40000000049454e44ae426082"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "study 1207"
+    place.mkdir()
+    (place / "rules.txt").write_text(RULES)
+    return place
+
+
+@pytest.fixture
+def open_desk(browser: Any) -> Iterator[Any]:
+    """Open a desk in a browser; what the page complains of, or asks for elsewhere, is an error."""
+    running: list[Served] = []
+    contexts: list[Any] = []
+    complaints: list[str] = []
+
+    def start(folder: Path, person: Any = OKAFOR, *, width: int = 1280, scheme: str = "light") -> tuple[Any, Served]:
+        served = Served(folder, person)
+        running.append(served)
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        context.set_default_timeout(30_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "request", lambda one: None if one.url.startswith((served.url, "blob:")) else complaints.append(one.url)
+        )
+        page.on(
+            "console",
+            lambda message: None if "Failed to load resource" in message.text else complaints.append(message.text),
+        )
+        page.goto(served.address)
+        page.wait_for_selector("nav.top")
+        return page, served
+
+    yield start
+    for context in contexts:
+        context.close()
+    for served in running:
+        served.stop()
+    assert complaints == []
+
+
+def choose(page: Any, name: str) -> None:
+    page.click(f".queue a:has-text('{name}')")
+    page.wait_for_selector(f"#d:has-text('{name}')")
+
+
+def decide(page: Any, decision: str, reason: str = "") -> None:
+    page.check(f"input[name=decision][value={decision}]")
+    page.fill("#f-reason", reason)
+    page.evaluate("document.getElementById('said').textContent = ''")
+    page.click("button:has-text('Record my decision')")
+    page.wait_for_selector("#said:has-text('Decision recorded')", state="attached")
+
+
+def test_a_checker_opens_asks_answers_and_votes(folder: Path, open_desk: Any) -> None:
+    page, served = open_desk(folder)
+    page.wait_for_selector("#verdict:has-text('Inconclusive')")
+    assert "#code" not in page.url
+    assert page.title() == "To check: study 1207 – Glassine desk"
+    assert page.locator("input[name=items]").count() >= 1
+    page.click("button:text-is('Ask')")
+    page.wait_for_selector("text=Answer, as the publisher stated it")
+    page.check("input[name=one_record_per_person]")
+    page.click("text=Record the answer")
+    page.wait_for_selector("text=Stated, and used by the audit: No person has several training records.")
+    page.wait_for_selector("#verdict:has-text('Inconclusive')")
+    page.click("button:has-text('Record my decision')")
+    page.wait_for_selector(".need:has-text('needs a decision')")
+    page.check("input[name=decision][value=approve]")
+    page.click("button:has-text('Record my decision')")
+    page.wait_for_selector(".need:has-text('A reason is needed'), .need:has-text('a reason is needed')")
+    assert page.evaluate("document.activeElement.name") == "reason"
+    decide(page, "changes", "Please state the cut points.")
+    page.wait_for_selector("text=Ask for changes,")
+    (file,) = served.app.desk.refresh().files.values()
+    assert [vote.reason for vote in file.now.votes] == ["Please state the cut points."]
+    page.click("text=Open the report")
+    frame = page.frame_locator("iframe.report")
+    frame.locator("#verdict").wait_for()
+    assert page.locator("iframe.report").get_attribute("sandbox") == "allow-scripts"
+    page.reload()
+    page.wait_for_selector("text=Ask for changes,")
+
+
+def test_two_accounts_decide_in_secret_disagree_agree_sign_and_release(folder: Path, open_desk: Any) -> None:
+    first, _ = open_desk(folder)
+    second, served = open_desk(folder, BERG)
+    for page in (first, second):
+        page.wait_for_selector("#verdict:has-text('Inconclusive')")
+    decide(first, "approve", "small and public")
+    second.wait_for_selector("text=has decided. Shown when all have.")
+    assert "small and public" not in second.content()
+    second.click(".top >> text=Record")
+    second.wait_for_selector("text=hidden until all votes are in")
+    assert "small and public" not in second.content()
+    second.click(".top >> text=To check")
+    second.wait_for_selector("#f-reason")
+    decide(second, "reject", "no purpose")
+    second.wait_for_selector("text=Votes differ")
+    first.wait_for_selector("text=no purpose")
+    second.click("button:has-text('Vote again')")
+    for page in (first, second):
+        page.wait_for_selector("text=Record my decision")
+        decide(page, "approve", "now with a purpose")
+    first.click(".top >> text=Sign off")
+    first.fill("#f-recipient", "the ministry")
+    first.fill("#f-purpose", "the yearly report")
+    first.click("text=Sign and write the release")
+    first.wait_for_selector(".need:has-text('looked at')")
+    first.check("input[name=looked]")
+    first.click("text=Sign and write the release")
+    within(lambda: (folder / "release-1" / "record.json").exists())
+    assert (folder / "release-1" / "rules.txt").read_bytes() == (folder / "rules.txt").read_bytes()
+    first.click(".top >> text=Decided")
+    first.wait_for_selector("td:has-text('Released')")
+    assert served.app.desk.refresh().written
+
+
+def test_keys_choose_and_record_nothing(folder: Path, open_desk: Any) -> None:
+    (folder / "small.txt").write_text(SMALL_RULES)
+    page, served = open_desk(folder)
+    page.wait_for_selector("#d:has-text('rules.txt')")
+    served.audited("rules.txt", "small.txt")
+    page.wait_for_selector("#verdict:has-text('Inconclusive')")
+    page.keyboard.press("j")
+    page.wait_for_selector("#d:has-text('small.txt')")
+    page.keyboard.press("k")
+    page.wait_for_selector("#d:has-text('rules.txt')")
+    page.keyboard.press("c")
+    assert page.is_checked("input[value=changes]")
+    page.keyboard.press("?")
+    page.wait_for_selector("#keys[open]")
+    page.uncheck("#single")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.wait_for_timeout(300)
+    assert page.locator("#d").inner_text().endswith("rules.txt")
+    assert not any(event.kind == "voted" for event in served.app.desk.refresh().events)
+
+
+def test_a_draft_outlives_what_others_do(folder: Path, open_desk: Any) -> None:
+    page, _ = open_desk(folder)
+    page.wait_for_selector("#verdict:has-text('Inconclusive')")
+    page.fill("#f-reason", "half a sentence")
+    (folder / "another.txt").write_text(SMALL_RULES)
+    page.wait_for_selector(".queue a:has-text('another.txt') >> text=Outside policy")
+    assert page.input_value("#f-reason") == "half a sentence"
+    assert page.evaluate("document.activeElement.id") == "f-reason"
+
+
+def test_a_second_submission_is_compared_and_judged_together(folder: Path, open_desk: Any) -> None:
+    page, served = open_desk(folder)
+    served.audited("rules.txt")
+    (folder / "rules.txt").write_text(RULES.replace("520", "523"))
+    page.wait_for_selector("#diff:has-text('Since the 1st submission')")
+    page.wait_for_selector("table.change td[data-label=Now]")
+    domain = {"schema": "glassine.domain/1", "attributes": [{"name": "age", "type": "integer", "lo": 0, "hi": 120}]}
+    (folder / "ages.json").write_text(json.dumps(domain))
+    page.wait_for_selector(".queue a:has-text('ages.json') >> text=A domain")
+    page.click("button:text-is('Ask')")
+    page.select_option("select[name=domain]", "ages.json")
+    page.click("text=Record the answer")
+    page.wait_for_selector("text=Stated, and used by the audit")
+    page.wait_for_selector("#verdict:not(:has-text('Being audited'))")
+    page.click("text=Judge both together")
+    page.wait_for_selector("#together >> text=ogether", timeout=60_000)
+    assert "Together:" in page.inner_text("#together")
+
+
+def test_the_address_works_once(folder: Path, open_desk: Any, browser: Any) -> None:
+    page, served = open_desk(folder)
+    page.wait_for_selector(".queue")
+    context = browser.new_context()
+    other = context.new_page()
+    other.goto(served.url)
+    other.wait_for_selector("text=No session in this tab")
+    other.goto("about:blank")
+    other.goto(served.address)
+    other.wait_for_selector("text=This address was used already")
+    context.close()
+    within(lambda: not served.thread.is_alive())
+    page.wait_for_selector("text=The desk was closed")
+
+
+def nine_files(folder: Path) -> None:
+    """Write what a checker may find: models, a table with ACRO's record, an image, a pickle, a damaged file."""
+    (folder / "small.txt").write_text(SMALL_RULES)
+    (folder / "forest.pkl").write_bytes(pickle.dumps([1]))
+    (folder / "figure2.png").write_bytes(PIXEL)
+    (folder / "damaged.json").write_text('{"schema": "glassine.model/2", ')
+    (folder / "table.csv").write_text("group,n\nsmokers,3\nothers,97\n")
+    entry = {
+        "uid": "output_0",
+        "status": "fail",
+        "type": "table",
+        "summary": "fail; threshold: 1 cells",
+        "files": [{"name": "table.csv", "sdc": {"summary": {"threshold": 1}, "cells": {"threshold": [[0, 0]]}}}],
+        "comments": ["please let me have it"],
+        "exception": "the group is public",
+    }
+    session = {"uid": "s", "summary": "DO_NOT_RELEASE", "files": [{"name": "figure2.png"}]}
+    (folder / "results.json").write_text(json.dumps({"version": "0.4.11", "results": {"a": entry, "b": session}}))
+
+
+def test_every_kind_of_file_is_shown_as_what_it_is(folder: Path, open_desk: Any) -> None:
+    nine_files(folder)
+    page, served = open_desk(folder)
+    served.audited("small.txt", "forest.pkl", "figure2.png", "damaged.json", "table.csv")
+    for name, said in {
+        "small.txt": "Outside policy",
+        "forest.pkl": "Not opened: a pickle can run code",
+        "figure2.png": "Marked DO_NOT_RELEASE",
+        "damaged.json": "copy it whole",
+        "table.csv": "the group is public",
+    }.items():
+        choose(page, name)
+        page.wait_for_selector(f"main >> text={said}")
+    page.click("text=The table")
+    page.wait_for_selector("td:has-text('smokers'), td.marked")
+    choose(page, "figure2.png")
+    assert page.is_disabled("input[value=approve]")
+    page.click("text=Show the image")
+    page.wait_for_selector("img.submitted")
+    choose(page, "forest.pkl")
+    page.click("button:text-is('Ask')")
+    page.wait_for_selector("text=in a format that is no code")
+
+
+def test_an_analyst_drops_a_model_says_what_is_public_and_reveals_less(folder: Path, open_desk: Any) -> None:
+    (folder / "records.csv").write_text("age,ill\n3,yes\n77,no\n40,no\n")
+    page, served = open_desk(folder, LIND)
+    page.click(".top >> text=Workbench")
+    page.wait_for_selector("text=Draft the form from the model")
+    page.set_input_files("#file", {"name": "second.txt", "mimeType": "text/plain", "buffer": RULES.encode()})
+    within(lambda: (folder / "second.txt").exists())
+    page.click("text=Draft the form from the model")
+    page.fill("input[name=lo-0]", "0")
+    page.fill("input[name=hi-0]", "120")
+    page.select_option("select[name=type-0]", "integer")
+    page.fill("input[name=resolution-0]", "12")
+    page.wait_for_selector("text=11 cut points. Not compared with your records.")
+    page.fill("input[name=where-0]", "contract terms")
+    assert not any(event.kind == "seen" for event in served.app.desk.state.events)
+    page.fill("input[name=resolution-0]", "")
+    page.click("text=Write the domain")
+    written = within(lambda: next(folder.glob("*-domain.json"), None))
+    domain = json.loads(written.read_text())
+    assert domain["attributes"] == [{"name": "age", "type": "integer", "lo": 0, "hi": 120}]
+    page.wait_for_selector("#w-domain option:has-text('domain.json')", state="attached")
+    page.click("text=Make the copies")
+    page.wait_for_selector("#stop", timeout=60_000)
+    page.focus("#stop")
+    before = page.inner_text("#stop-said")
+    page.keyboard.press("End")
+    assert page.inner_text("#stop-said") != before
+    page.click("text=Write this copy")
+    within(lambda: next(folder.glob("*-copy.json"), None))
+    page.wait_for_selector("li:has-text('rules-copy.json')")
+    page.wait_for_timeout(1500)  # The page has drawn the verdict on the copy
+    # A column that is looked at is marked for good, and no guarantee follows from its bounds.
+    page.click("text=Show my records…")
+    page.click("text=Show it, and mark it")
+    page.wait_for_selector("text=Seen in the data: no guarantee will follow from it.", timeout=60_000)
+    page.wait_for_selector("text=Your records: integer, 3 to 77")
+    page.fill("input[name=lo-0]", "0")
+    page.fill("input[name=hi-0]", "120")
+    page.click("text=Write the domain")
+    again = within(lambda: next(folder.glob("*-domain-2.json"), None))
+    assert json.loads(again.read_text())["attributes"][0]["inferred"] is True
+
+
+def test_the_editor_saves_a_new_file_with_its_log(folder: Path, open_desk: Any) -> None:
+    write_model(income_model(), folder / "income.json")
+    page, served = open_desk(folder, LIND)
+    served.audited("income.json", "rules.txt")
+    page.click(".top >> text=Workbench")
+    page.click("a:has-text('income.json')")
+    page.click("text=Open the editor")
+    editor = page.frame_locator("iframe.report")
+    editor.locator("#zero").click()
+    editor.locator("#export").click()
+    written = within(lambda: next(folder.glob("income-edited*.json"), None))
+    within(lambda: "zero" in written.read_text())
+    edits = json.loads(written.read_text())["edits"]
+    assert len(edits) == 1
+    assert json.loads((folder / "income.json").read_text())["edits"] == []
+
+
+def test_the_dial_follows_from_epsilon_alone(folder: Path, open_desk: Any) -> None:
+    page, served = open_desk(folder, LIND)
+    page.click(".top >> text=Workbench")
+    page.wait_for_selector("#guess:has-text('73%')")
+    page.focus("#dial")
+    page.keyboard.press("End")
+    assert page.inner_text("#guess") == "100%"
+    assert page.input_value("#w-epsilon") == "10"
+    page.fill("#w-epsilon", "0.1")
+    assert page.inner_text("#guess") == "52%"
+    assert not any(event.kind == "charged" for event in served.app.desk.refresh().events)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
+def test_every_screen_meets_the_rules_of_accessibility(
+    folder: Path, open_desk: Any, axe: str, width: int, scheme: str
+) -> None:
+    nine_files(folder)
+    page, served = open_desk(folder, width=width, scheme=scheme)
+    served.audited("rules.txt", "small.txt", "forest.pkl", "figure2.png", "damaged.json", "table.csv")
+    pictures = os.environ.get("GLASSINE_PICTURES")
+    files = {file.name: file.id for file in served.app.desk.state.files.values()}
+    screens = {name: f"queue/{files[name]}" for name in ("rules.txt", "small.txt", "table.csv", "forest.pkl")}
+    screens |= {name: name for name in ("signoff", "decided", "record", "workbench")}
+    broken = {}
+    page.evaluate(axe)
+    for name, route in screens.items():
+        page.evaluate("route => { location.hash = '#/' + route; }", route)
+        page.wait_for_selector("h1:has-text('study 1207')")
+        page.wait_for_timeout(400)
+        if pictures:
+            page.screenshot(path=f"{pictures}/{name}-{width}-{scheme}.png", full_page=True)
+        if found := page.evaluate(RUN):
+            broken[name] = found
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            broken[f"{name} scrolls sideways"] = True
+    assert broken == {}
