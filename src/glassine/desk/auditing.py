@@ -164,6 +164,28 @@ class Audits:
         result["report"] = done.files.get("report.html", b"").decode(errors="replace")
         return result
 
+    async def certificate(self, file: FileState, beside: FileState) -> Done | None:
+        """Return what the verification of a certificate says of a model's bytes; None if they are not held."""
+        held = self.held(file.now)
+        if held is None:
+            return None
+        reads = {file.name: held, beside.name: self._desk.folder.path / beside.name}
+        digests = {file.name: file.now.sha256, beside.name: beside.now.sha256}
+        words = ("certificate", "verify", "--", f"./{file.name}", f"./{beside.name}")
+        async with self._places:
+            return await run(Job(words=words, reads=reads, digests=digests))
+
+    async def evidence(self, file: FileState, form: str) -> Done:
+        """Return the answers to what an authority asks, from the desk's own audit."""
+        findings = (self.result(file.now) or {}).get("findings")
+        report = self._desk.own / f"upload-{os.urandom(8).hex()}.json"
+        report.write_text(json.dumps(findings), encoding="utf-8")
+        try:
+            words = ("evidence", "report.json", "--for", form, "-o", "evidence.html")
+            return await run(Job(words=words, reads={"report.json": report}, writes=("evidence.html",)))
+        finally:
+            report.unlink()
+
     async def trial(self, file: FileState) -> list[dict[str, Any]] | None:
         """Return what each copy would be that a remedy makes; None if the bytes are not held or the worker failed."""
         held = self.held(file.now)

@@ -1,4 +1,4 @@
-"""Displays on axes of matplotlib, in scikit-learn's manner: ``from_…`` draws and returns one, ``plot`` draws it again.
+"""Displays of results, in scikit-learn's manner: ``from_…`` draws and returns one, ``plot`` draws it again.
 
 matplotlib comes with an extra: ``pip install 'glassine[plots]'``. What was measured on records is drawn for checkers
 only, who name themselves as the audience.
@@ -6,213 +6,27 @@ only, who name themselves as the audience.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.outcome import Audience
 from glassine.auditing.findings import Findings, MembershipFinding
 from glassine.auditing.trying import TriedRemedy
 from glassine.comparison import Comparison
 from glassine.comparison.values import Measure
-from glassine.domain import Domain, Integer, Real
-from glassine.domain.grid import public_grid
-from glassine.errors import InvalidParameterError, check_choice, installed, parameter
-from glassine.models import AdditiveModel, NumericBins, RegressionModel
-from glassine.plots.drawing import findings_of, shapes_of
+from glassine.errors import InvalidParameterError, check_choice, parameter
+from glassine.plots.axes import COLOR, Array, OnAxes
 from glassine.report.advice import TITLES, name_of
-from glassine.report.forest_plot import MOST, QUANTILE
 
-Array: TypeAlias = npt.NDArray[np.float64]
-
-COLOR = "#a8552e"
 LEAKS = {"bits": "bits learned per record", "vulnerability": "vulnerability", "gap": "gap between training and test"}
 """What a model leaks, by the figure of a comparison."""
 
 
 @dataclass(kw_only=True)
-class _OnAxes(ABC):
-    """A figure that is drawn on axes of matplotlib.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn last.
-    """
-
-    ax_: Any = field(default=None, init=False, repr=False, compare=False)
-    figure_: Any = field(default=None, init=False, repr=False, compare=False)
-
-    def plot(self, *, ax: Any = None, **line_kw: Any) -> Self:
-        """Draw it.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where; new axes by default.
-        **line_kw
-            Passed to the main call of matplotlib.
-
-        Raises
-        ------
-        GlassineError
-            If matplotlib is not installed.
-        """
-        pyplot = installed("matplotlib.pyplot", "plots need", "plots")
-        if ax is None:
-            ax = pyplot.subplots()[1]
-        self.ax_, self.figure_ = ax, ax.figure
-        self._draw(ax, line_kw)
-        return self
-
-    @abstractmethod
-    def _draw(self, ax: Any, line_kw: dict[str, Any]) -> None:
-        """Draw it on axes."""
-
-
-@dataclass(kw_only=True)
-class ShapeDisplay(_OnAxes):
-    """The shape function of one term of an additive model, over one attribute.
-
-    Attributes
-    ----------
-    name : str
-        The attribute.
-    edges : ndarray of shape (b + 1,)
-        Ends of the intervals of a number; of categories their places.
-    labels : tuple of str
-        Names of categories; empty for a number.
-    scores : ndarray of shape (b,)
-        What each bin adds to the score; the bin for missing values is left out.
-    low, high : ndarray of shape (b,) or None
-        The noise interval of each score, where the model states its noise.
-    """
-
-    name: str
-    edges: Array
-    labels: tuple[str, ...]
-    scores: Array
-    low: Array | None
-    high: Array | None
-
-    @classmethod
-    def from_model(
-        cls, model: AdditiveModel, term: str, *, output: int = 0, band: bool = True, ax: Any = None, **line_kw: Any
-    ) -> Self:
-        """Draw a term of a model.
-
-        Parameters
-        ----------
-        model : AdditiveModel
-            The model; its ends are those that a report may show.
-        term : str
-            Name of the term, over one attribute.
-        output : int, default=0
-            The output, of several the index of the class.
-        band : bool, default=True
-            Whether the noise interval is drawn.
-        ax, **line_kw
-            As for :meth:`plot`.
-
-        Raises
-        ------
-        InvalidParameterError
-            If there is no such term or output, or the term is over two attributes.
-        """
-        if not isinstance(model, AdditiveModel):
-            raise InvalidParameterError(f"from_model draws additive models, got {model!r:.80}.", remedy="Pass one.")
-        shapes = shapes_of(model, [term])
-        if not shapes:
-            raise InvalidParameterError(f"{term!r} has more bins than are drawn.", remedy="Read its scores.")
-        (shape,) = shapes
-        if len(shape.term.bins) != 1:
-            raise InvalidParameterError(f"{term!r} is over two attributes.", remedy="Draw it with draw_shapes.")
-        if not 0 <= output < shape.term.n_outputs:
-            raise InvalidParameterError(f"{parameter('output')} must lie in [0, {shape.term.n_outputs - 1}].")
-        (bins,) = shape.term.bins
-        low, high = (None if ends is None or not band else ends[:-1, output] for ends in (shape.low, shape.high))
-        numeric = isinstance(bins, NumericBins)
-        cuts = np.array(bins.cuts if isinstance(bins, NumericBins) else (), dtype=float)
-        if isinstance(bins, NumericBins):
-            room = (cuts[-1] - cuts[0] if len(cuts) > 1 else 2.0) * 0.1 if len(cuts) else 1.0
-            start, end = (cuts[0] - room, cuts[-1] + room) if len(cuts) else (0.0, 1.0)
-            start, end = bins.bounds or (start, end)
-            edges = np.array([min(start, *cuts[:1]), *cuts, max(end, *cuts[-1:])])
-        else:
-            edges = np.arange(bins.n_bins, dtype=float) - 0.5
-        made = cls(
-            name=bins.attribute,
-            edges=edges,
-            labels=() if numeric else bins.labels[:-1],
-            scores=shape.term.scores[:-1, output],
-            low=low,
-            high=high,
-        )
-        return made.plot(ax=ax, **line_kw)
-
-    def _draw(self, ax: Any, line_kw: dict[str, Any]) -> None:
-        ax.stairs(self.scores, self.edges, baseline=None, **{"color": COLOR, "linewidth": 2, **line_kw})
-        if self.low is not None and self.high is not None:
-            ax.stairs(self.high, self.edges, baseline=self.low, fill=True, color=COLOR, alpha=0.2)
-        if self.labels:
-            ax.set_xticks(range(len(self.labels)), self.labels, rotation=30, ha="right")
-        ax.axhline(0, color="gray", linewidth=0.8)
-        ax.set(xlabel=self.name, ylabel="adds to the score")
-
-
-@dataclass(kw_only=True)
-class CoefficientDisplay(_OnAxes):
-    """The coefficients of a regression with their intervals of 95 %.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The columns, the first forty.
-    values : ndarray of shape (c,)
-        Their coefficients.
-    errors : ndarray of shape (c,)
-        Their standard errors; NaN where the model publishes none.
-    """
-
-    names: tuple[str, ...]
-    values: Array
-    errors: Array
-
-    @classmethod
-    def from_model(cls, model: RegressionModel, *, output: int = -1, ax: Any = None, **line_kw: Any) -> Self:
-        """Draw the coefficients of an output of a regression, by default the last one.
-
-        Raises
-        ------
-        InvalidParameterError
-            If it is no regression.
-        """
-        if not isinstance(model, RegressionModel):
-            raise InvalidParameterError(f"from_model draws regressions, got {model!r:.80}.", remedy="Pass one.")
-        columns = findings_of(model).value("columns").columns[:MOST]
-        errors = [np.nan if column.errors is None else column.errors[output] for column in columns]
-        made = cls(
-            names=tuple(column.name for column in columns),
-            values=np.array([column.coefficients[output] for column in columns]),
-            errors=np.array(errors, dtype=float),
-        )
-        return made.plot(ax=ax, **line_kw)
-
-    def _draw(self, ax: Any, line_kw: dict[str, Any]) -> None:
-        places = np.arange(len(self.names))[::-1]
-        half = np.nan_to_num(self.errors) * QUANTILE
-        ax.errorbar(self.values, places, xerr=half, **{"fmt": "o", "color": COLOR, **line_kw})
-        ax.axvline(0, color="gray", linewidth=0.8)
-        ax.set_yticks(places, self.names)
-        ax.set(xlabel="coefficient, with its interval of 95 %")
-
-
-@dataclass(kw_only=True)
-class ExposureDisplay(_OnAxes):
+class ExposureDisplay(OnAxes):
     """The exposure curve: bits that an attacker learns about records, the most exposed first.
 
     Attributes
@@ -267,7 +81,7 @@ class ExposureDisplay(_OnAxes):
 
 
 @dataclass(kw_only=True)
-class MembershipDisplay(_OnAxes):
+class MembershipDisplay(OnAxes):
     """The advantage of each membership attack with its interval; 0 is guessing. For checkers.
 
     Attributes
@@ -324,7 +138,7 @@ class MembershipDisplay(_OnAxes):
 
 
 @dataclass(kw_only=True)
-class FrontierDisplay(_OnAxes):
+class FrontierDisplay(OnAxes):
     """Models of a comparison: how well each predicts against what it leaks. For checkers.
 
     Attributes
@@ -402,7 +216,7 @@ class FrontierDisplay(_OnAxes):
 
 
 @dataclass(kw_only=True)
-class BudgetDisplay(_OnAxes):
+class BudgetDisplay(OnAxes):
     """A measure of each private learner against epsilon, bars one standard error over the splits. For checkers.
 
     Attributes
@@ -453,7 +267,7 @@ class BudgetDisplay(_OnAxes):
 
 
 @dataclass(kw_only=True)
-class ScrubDisplay(_OnAxes):
+class ScrubDisplay(OnAxes):
     """Copies that were tried: how well each predicts against the checks that it does not pass. For checkers.
 
     Attributes
@@ -514,51 +328,6 @@ class ScrubDisplay(_OnAxes):
                 )
         ax.legend()
         ax.set(xlabel=f"{self.measure.replace('_', ' ')} of the copy", ylabel="checks that failed or are open")
-
-
-@dataclass(kw_only=True)
-class CutPointDisplay(_OnAxes):
-    """The range of a number and its public cut points: no record is looked at.
-
-    Attributes
-    ----------
-    name : str
-        The attribute.
-    low, high : float
-        Its range.
-    cuts : ndarray of shape (k,)
-        The cut points.
-    """
-
-    name: str
-    low: float
-    high: float
-    cuts: Array
-
-    @classmethod
-    def from_domain(cls, domain: Domain, name: str, *, ax: Any = None, **line_kw: Any) -> Self:
-        """Draw an attribute of a domain.
-
-        Raises
-        ------
-        InvalidParameterError
-            If the domain lacks the attribute, it is no number, or its range was inferred from records: its ends are
-            values of people.
-        """
-        attribute = {one: domain[one] for one in domain}.get(name)
-        if not isinstance(attribute, Integer | Real):
-            raise InvalidParameterError(f"{name!r} is no number of the domain.", remedy="Name one, or use draw_domain.")
-        if attribute.inferred:
-            raise InvalidParameterError(
-                f"the range of {name!r} was seen in the records.", remedy="Declare a public range in the domain."
-            )
-        cuts = np.array(public_grid(attribute), dtype=float)
-        return cls(name=name, low=float(attribute.lo), high=float(attribute.hi), cuts=cuts).plot(ax=ax, **line_kw)
-
-    def _draw(self, ax: Any, line_kw: dict[str, Any]) -> None:
-        ax.hlines(0, self.low, self.high, color="gray")
-        ax.vlines(self.cuts, -0.5, 0.5, **{"color": COLOR, **line_kw})
-        ax.set(xlabel=self.name, ylim=(-2, 2), yticks=[])
 
 
 def _for(findings: Findings, audience: Audience) -> Findings:
