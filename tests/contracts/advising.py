@@ -27,7 +27,7 @@ QUOTED = re.compile(r"`([^`]+)`")
 SETTING = re.compile(r"(\w+)=([\d.]+)")
 ACTS = re.compile(
     r"[Rr]etrain|Recode|Audit together only|ublish one of these models alone|Shorten|Ask the publisher|"
-    r"Add held-out records|[Dd]o not publish"
+    r"Add held-out records|[Dd]o not publish|Look through"
 )
 """What a person does in words alone."""
 MAKES = re.compile(r"glassine (scrub|fit|explain make)|etrain")
@@ -117,6 +117,8 @@ class Walk:
             return
         if quoted and "accept_guarantee = true" not in quoted and "Replace the inferred" not in sentence:
             raise AdviceError(f"{quoted} is no step")
+        if "Look through" in sentence:
+            raise Asked  # a person, who does what no program can
         if "publisher" in sentence and not (self.subject.records and "etrain" in sentence):
             raise Asked
         if "pass the training records" in sentence:
@@ -194,6 +196,8 @@ class Walk:
             raise Asked
         if option in known:
             return known[option]
+        if not subject.records:
+            raise Asked  # the publisher, who may know
         raise AdviceError(f"what to give for {option} {place} is not known")
 
     def add(self, given: list[str], *, alternatives: bool) -> None:

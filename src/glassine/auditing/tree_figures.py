@@ -52,8 +52,7 @@ COUNTED = (
 )
 
 NO_DOMAIN = (
-    "no domain was given, so possible records cannot be counted. Draft one from the model with "
-    "`glassine domain new --model MODEL`, or from records with `glassine domain infer RECORDS`."
+    "no domain was given, so possible records cannot be counted. One can be drafted from the model, or from records."
 )
 MISMATCH = (
     "The data does not match the model: its {parts} hold other numbers of records. Use the records the model was "

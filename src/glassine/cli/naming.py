@@ -179,9 +179,12 @@ def in_commands(
         **({CLASSES: ",".join(classes)} if classes and not any("," in name for name in classes) else {}),
     }
     holder = None if findings.holder is None else in_commands(findings.holder, files, records)
-    advice = _commands(findings.advice, files)
+    everything = {**(files or {}), **(records or {})}
+    open_ = [one for one in findings.advice if not is_given(one, everything)]
+    given = (Remedy(text=ALL_GIVEN),) if len(open_) < len(findings.advice) else ()
+    advice = (*_commands(open_, files), *given)
     if records and findings.holder is None:
-        named = _commands(findings.advice, {**(files or {}), **records})
+        named = (*_commands(open_, everything), *given)
         advice = tuple(
             replace(one, text=CheckerText(one.text, bare.text), command=CheckerText(one.command, bare.command))
             for one, bare in zip(named, advice, strict=True)
@@ -196,11 +199,7 @@ def in_commands(
 
 
 def _commands(advice: Sequence[Remedy], files: Mapping[str, str] | None) -> tuple[Remedy, ...]:
-    from glassine.auditing.remedy import Remedy
-
-    commands = [as_command(one, files) for one in advice if not is_given(one, files)]
-    if len(commands) < len(advice):
-        commands.append(Remedy(text=ALL_GIVEN))
+    commands = [as_command(one, files) for one in advice]
     first = next((i for i, one in enumerate(commands) if one.action == "scrub"), None)
     if first is not None and "data" not in (files or {}):
         commands[first] = commands[first].then(JUDGED_BY_DATA, NOT_JUDGED)

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from glassine.domain import Domain
-from glassine.errors import UnsupportedModelError
+from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.exports import Displayed
 from glassine.files import read_bytes
 from glassine.formats.canonical import FileForm
@@ -81,9 +81,23 @@ def load_judged(
     """
     if tree is None:
         with opened(path, trust_pickle) as (kind, content):
-            found = _together(content, kind, domain)
+            try:
+                found = _together(content, kind, domain)
+            except UnsupportedModelError as error:
+                # What is no ensemble can be a model of another kind, such as an additive one that was exported.
+                return _alone(path, domain, trust_pickle, error)
             form = recognized(content, kind) if found is not None else None
         if found is not None and form is not None:
             size = len(read_bytes(path))
             return EnsembleFile(model=found, form=FileForm(format=form.name, n_bytes=size, canonical=False))
     return load_file(path, domain, trust_pickle=trust_pickle, tree=tree)
+
+
+def _alone(
+    path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, error: UnsupportedModelError
+) -> ModelFile:
+    """Return the one model of a file that is no ensemble, for this error; raise it where there is none."""
+    try:
+        return load_file(path, domain, trust_pickle=trust_pickle)
+    except GlassineError:
+        raise error from None
