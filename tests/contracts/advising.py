@@ -105,6 +105,8 @@ class Walk:
             for name, value in SETTING.findall(piece)
             if "glassine" not in piece and "--" not in piece
         }
+        if settings and "etrain" in sentence and not self.subject.records:
+            raise Asked
         if settings and "etrain" in sentence:
             self.train(settings)
             done = True
