@@ -15,6 +15,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from glassine import __version__
+from glassine.desk.acro import ACRO_FILES
 from glassine.desk.auditing import ASK_FORMAT, Audits
 from glassine.desk.desk import Desk
 from glassine.desk.folder import IMAGES
@@ -262,7 +263,7 @@ class Screens:
             for file in self._desk.state.files.values()
             if file.id in present
             and file.now.status(self._desk.settings.needed) in open_ones
-            and file.name not in ("results.json", "config.json")
+            and file.name not in ACRO_FILES
         ]
 
     def _queue(self, chosen: str) -> dict[str, Any]:
@@ -284,7 +285,7 @@ class Screens:
         """Return what orders the queue: what waits for this person first, then models, then names."""
         version, kind = file.now, (self._audits.result(file.now) or {}).get("kind", "model")
         waits = version.status(self._desk.settings.needed) in ("waiting", "conflict") and not self._voted(version)
-        return not waits, kind not in ("model", "pickle"), file.name.lower()
+        return not waits, kind not in ("model", "pickle", "unreadable"), file.name.lower()
 
     def _voted(self, version: Version) -> bool:
         return any(vote.person == self._desk.person for vote in version.votes_of(version.turn))
