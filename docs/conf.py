@@ -42,6 +42,8 @@ nitpick_ignore_regex = [
     (r"py:class", r"glassine\.attacks\.disclosure\.(people|leaves|constraints)\..*"),
     # The blocks of a report's page, and the columns of an estimator: values that only their own room makes.
     (r"py:class", r"glassine\.(report\.(section|blocks)|formats\.sklearn\.encodings)\..*"),
+    # The inside of a desk: its state, its folder and its log.
+    (r"py:class", r"glassine\.desk\.(state|folder|events|app)\..*"),
     # The inside of the set of near-optimal trees, which no page describes.
     (r"py:class", r"glassine\.learners\.(additive\.targets|summaries\.(regions|tree_sets|released?|splitting))\..*"),
     (r"py:class", r"glassine\.(microaggregation\.(metric|taxonomy|reading)|surrogates\.distances)\..*"),

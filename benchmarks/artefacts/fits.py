@@ -65,6 +65,10 @@ FITS: dict[str, Make] = {
     "regression, optimal tree": numbers("OptimalTreeRegressor"),
     "private scorecard": classifier("PrivateScorecardClassifier"),
     "scorecard": lambda: g.learners.ScorecardClassifier(domain=domain()),
+    "regression, private scorecard": lambda: g.learners.PrivateScorecardRegressor(
+        domain=domain(), target_range=(0, 15), epsilon=1.0, random_state=0
+    ),
+    "regression, scorecard": lambda: g.learners.ScorecardRegressor(domain=domain()),
     "private rules": classifier("PrivateRuleListClassifier", 2, literals="thresholds"),
     "private rules, pairs": classifier("PrivateRuleListClassifier", 1, pool="pairs", literals="thresholds"),
     "private rules, quantiles": classifier("PrivateRuleListClassifier", 1, n_quantiles=2, rule_weight=0.5),

@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 from scipy.optimize import brentq
 from study import options, write
+from whole_worlds import infer_posterior
 
-from glassine.attacks.disclosure import Adversary, infer_posterior, infer_sensitive
+from glassine.attacks.disclosure import Adversary, infer_sensitive
 from glassine.learners.greedy.impurity import Criterion
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 

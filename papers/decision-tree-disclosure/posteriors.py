@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 from settings import TREES, Criterion, Labels, income, records
 from study import options, resume
+from whole_worlds import Posterior, infer_posterior
 
-from glassine.attacks.disclosure import Adversary, Disclosure, infer_posterior, infer_sensitive
-from glassine.attacks.disclosure.posterior import Posterior
+from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
 
 RUNS = (("gini", 500), ("entropy", 500), ("gini-binary", 500), ("entropy-gain", 500), ("income", 200))
 """Tree, and draws of each of four chains."""

@@ -276,6 +276,7 @@ def test_numbers_are_attacked_by_their_errors() -> None:
     assert made["gap attack"] == "not applicable"
 
 
+@pytest.mark.slow
 def test_membership_alone_can_be_asked_for() -> None:
     members, others = records(300, 12), records(300, 13)
     asked = AuditSettings(only={"membership"}, membership=MembershipSettings(n_shadows=0))

@@ -260,8 +260,8 @@ def test_an_option_of_one_name_has_one_default() -> None:
     assert all(UNLIKE.values())
 
 
-TOP = ["audit", "scrub", "edit", "fit", "summarize", "merge", "compare", "rebuild", "export", "domain", "ledger"]
-TOP += ["evidence", "certificate", "explain", "desk", "demo"]
+TOP = ["audit", "scrub", "edit", "fit", "summarize", "sample", "merge", "compare", "rebuild", "export", "domain"]
+TOP += ["ledger", "evidence", "certificate", "explain", "desk", "demo"]
 
 
 def test_the_commands_stand_in_the_order_of_their_use(tmp_path: Path, run: Run) -> None:

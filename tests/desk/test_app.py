@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
+from glassine.desk import workers
 from glassine.desk.app import Session, Tickets
+from glassine.desk.folder import Folder
 from glassine.desk.screens import REPORT_POLICY
-from glassine.desk.workers import ENVIRONMENT
+from glassine.desk.workers import ENVIRONMENT, Job
 from glassine.privacy import Ledger
 from tests.desk.desks import LIND, OKAFOR, RULES, Served, bound, within
 
@@ -236,7 +238,7 @@ def test_a_second_desk_sees_what_the_first_decided(served: Served, folder: Path)
         other.stop()
 
 
-def test_a_press_trains_and_charges_once(folder: Path) -> None:
+def test_a_press_trains_and_charges_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [f"{20 + n % 50},{'yes' if n % 3 else 'no'}" for n in range(300)]
     (folder / "records.csv").write_text("\n".join(["age,ill", *lines]) + "\n")
     attributes = [
@@ -245,6 +247,19 @@ def test_a_press_trains_and_charges_once(folder: Path) -> None:
     ]
     (folder / "domain.json").write_text(json.dumps({"schema": "glassine.domain/1", "attributes": attributes}))
     Ledger(folder / "budget.sqlite").budget("study", 3)
+    touched: list[str] = []
+    opened, run = Folder.opened, workers.run
+
+    def open_file(folder: Folder, name: str, under: str = "") -> Any:
+        touched.append(name)
+        return opened(folder, name, under)
+
+    async def run_job(job: Job) -> Any:
+        touched.extend(job.words)
+        return await run(job)
+
+    monkeypatch.setattr(Folder, "opened", open_file)
+    monkeypatch.setattr("glassine.desk.workbench.run", run_job)
     served = Served(folder, LIND)
     try:
         served.audited("domain.json")
@@ -255,6 +270,10 @@ def test_a_press_trains_and_charges_once(folder: Path) -> None:
         assert json.loads(served.ask("POST", "/api/work/ledger", asked)[1])["left"] == {"study": [3.0, 3.0]}
         assert served.ask("POST", "/api/work/spend", {**asked, "epsilon": "-1"})[0] == 422
         assert Ledger(folder / "budget.sqlite").spent("study") == 0
+        assert served.ask("GET", "/api/workbench")[0] == 200
+        # Until then, neither this process nor a worker was asked to open the records.
+        assert any("budget.sqlite" in one for one in touched)
+        assert not any("records.csv" in one for one in touched)
         status, body, _ = served.ask("POST", "/api/work/spend", asked)
         assert status == 200, body
         assert (folder / "private-tree.json").exists()
@@ -263,6 +282,18 @@ def test_a_press_trains_and_charges_once(folder: Path) -> None:
         assert status == 422
         assert "charges once" in body
         assert Ledger(folder / "budget.sqlite").spent("study") == 1
+        # The desk verifies the certificate beside the model, and takes evidence from its own audit.
+        served.audited("private-tree.json", "private-tree.certificate.json")
+        files = {file.name: file.id for file in served.app.desk.state.files.values()}
+        made = files["private-tree.json"]
+        assert "Verify" in served.ask("GET", f"/api/queue/{made}")[1]
+        assert "The certificate is verified" in served.ask("GET", f"/api/files/{made}/certificate")[1]
+        other = files["rules.txt"]
+        assert served.ask("GET", f"/api/files/{other}/certificate")[0] == 422
+        status, body, _ = served.ask("POST", "/api/tickets", {"what": "evidence", "file": made, "form": "tre"})
+        assert status == 200, body
+        page = served.ask("GET", f"/t/{json.loads(body)['ticket']}", authorization="")[1]
+        assert "private-tree.json" in page or "trusted research" in page.lower()
         phases = [event.body["phase"] for event in served.app.desk.refresh().events if event.kind == "charged"]
         assert phases == ["begun", "done"]
     finally:

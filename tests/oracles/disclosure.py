@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.people import true_table
-from glassine.attacks.disclosure.worlds import agrees_with_leaves, known_totals
+from glassine.attacks.disclosure.worlds import known_totals
+from tests.attacks.disclosure.whole_worlds import ENUMERATION
 
 
 def is_world(disclosure: Disclosure, table: npt.ArrayLike) -> bool:
@@ -21,7 +22,7 @@ def is_world(disclosure: Disclosure, table: npt.ArrayLike) -> bool:
         return False
     counts = np.zeros((len(people.leaf_nodes), x.shape[1]), dtype=np.int64)
     np.add.at(counts, people.leaf, x)
-    told = all(bool(agrees_with_leaves(disclosure.leaves, row, i)) for i, row in enumerate(counts))
+    told = all(bool(ENUMERATION.agrees_with_leaves(disclosure.leaves, row, i)) for i, row in enumerate(counts))
     totals = known_totals(disclosure)
     if totals is not None:
         told = told and bool((counts.sum(axis=0) == totals)[totals >= 0].all())

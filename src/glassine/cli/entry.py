@@ -150,6 +150,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("fit additive", "Train a private additive model, of classes or numbers.", "fit.fit_additive_command"),
     ("fit scorecard", "Train a private scorecard: few items worth points.", "fit.fit_scorecard_command"),
     ("summarize", "Release one private summary, from which models follow.", "summarize.summarize_command"),
+    ("sample", "Draw rows from a private summary.", "sample.sample_command"),
     ("merge", "Merge private additive models of several sites.", "merge.merge_command"),
     ("compare", "Compare private and ordinary models on the same records.", "compare.compare_command"),
     ("rebuild", "Rebuild training records from the counts of models.", "rebuild.rebuild_command"),

@@ -11,6 +11,8 @@ from glassine.desk.folder import Folder, one_component
 from glassine.errors import DeskError
 
 RESULTS = "results.json"
+ACRO_FILES = (RESULTS, "config.json")
+"""Files that ACRO writes beside what it is about."""
 LARGEST = 20_000_000
 """Bytes of the largest ``results.json``."""
 BLOCKED = "DO_NOT_RELEASE"

@@ -197,6 +197,8 @@ class DeskApp:
             return _html(self.screens.text(name))
         if first == "files" and more == "together":
             return _html(await self.screens.together(name))
+        if first == "files" and more == "certificate":
+            return _html(await self.screens.certificate(name))
         if first == "files" and more == "trial":
             return _html(await self.screens.trial(name))
         if first == "record" and query.get("audience") in ("public", "checkers"):

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from glassine.desk.acro import ACRO_FILES
 from glassine.desk.desk import Desk, digest_of
 from glassine.desk.folder import HEAD, LARGEST_MODEL, kind_of
 from glassine.desk.state import FileState, Version
@@ -28,6 +29,7 @@ SAID = {
     "table": f"A table. {LOOK}",
     "page": "A page that the analyst stated. It is shown as text only, and proves nothing.",
     "large": f"Larger than {LARGEST_MODEL // 1_000_000} MB: the desk does not audit it.",
+    "acro": "ACRO's record of the files. It is read, and is no file to release.",
     "domain": "A domain: what the analyst states is public. It goes with a model.",
     "certificate": "A certificate that the analyst stated. It goes with a model.",
     "findings": "Findings that the analyst stated. The desk audits the model itself.",
@@ -136,6 +138,7 @@ class Audits:
         """Return what the desk says of a file: the verdict on a model, or that it is none."""
         desk = self._desk
         kind = kind_of(file.name, desk.folder.read(file.name, HEAD), version.size)
+        kind = "acro" if file.name in ACRO_FILES else kind
         result: dict[str, Any] = {"kind": kind, "verdict": NOT_AUDITED, "message": "", "page": None, "report": ""}
         if kind != "model":
             result["message"] = SAID.get(kind, f"A file of Glassine ({kind}). It goes with a model.")
@@ -152,8 +155,9 @@ class Audits:
                 temporary.unlink(missing_ok=True)
         done = await run(self.job("audit", {file.name: (held, version.sha256)}, answers))
         verdict = VERDICTS.get(done.status)
-        if done.status == 2 and "supported model format" in done.message:
-            result["kind"], verdict = "other", None
+        if done.status == 2:
+            # No model that can be read: nothing is compared with it later, and nothing is made from it.
+            result["kind"] = "other" if "supported model format" in done.message else "unreadable"
             held.unlink(missing_ok=True)
         result["message"] = done.message if verdict is None else ""
         result["verdict"] = verdict or NOT_AUDITED
@@ -163,6 +167,28 @@ class Audits:
         result["findings"] = _json(done.out.encode())
         result["report"] = done.files.get("report.html", b"").decode(errors="replace")
         return result
+
+    async def certificate(self, file: FileState, beside: FileState) -> Done | None:
+        """Return what the verification of a certificate says of a model's bytes; None if they are not held."""
+        held = self.held(file.now)
+        if held is None:
+            return None
+        reads = {file.name: held, beside.name: self._desk.folder.path / beside.name}
+        digests = {file.name: file.now.sha256, beside.name: beside.now.sha256}
+        words = ("certificate", "verify", "--", f"./{file.name}", f"./{beside.name}")
+        async with self._places:
+            return await run(Job(words=words, reads=reads, digests=digests))
+
+    async def evidence(self, file: FileState, form: str) -> Done:
+        """Return the answers to what an authority asks, from the desk's own audit."""
+        findings = (self.result(file.now) or {}).get("findings")
+        report = self._desk.own / f"upload-{os.urandom(8).hex()}.json"
+        report.write_text(json.dumps(findings), encoding="utf-8")
+        try:
+            words = ("evidence", "report.json", "--for", form, "-o", "evidence.html")
+            return await run(Job(words=words, reads={"report.json": report}, writes=("evidence.html",)))
+        finally:
+            report.unlink()
 
     async def trial(self, file: FileState) -> list[dict[str, Any]] | None:
         """Return what each copy would be that a remedy makes; None if the bytes are not held or the worker failed."""

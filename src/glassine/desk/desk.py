@@ -17,7 +17,7 @@ from typing import Any
 from glassine import __version__
 from glassine.desk.acro import AcroEntry, read_acro
 from glassine.desk.events import DeskEvent, DeskLog, Person
-from glassine.desk.folder import OWN, Folder, FolderFile
+from glassine.desk.folder import OWN, RECORDS, Folder, FolderFile
 from glassine.desk.settings import DeskSettings, read_settings
 from glassine.desk.state import DECISIONS, DeskState, FileState, Version, file_id, folded
 from glassine.desk.stated import stated_of
@@ -172,6 +172,8 @@ class Desk:
         new: list[dict[str, Any]] = []
         known: dict[str, tuple[FolderFile, str]] = {}
         for name, one in found.items():
+            if self.person.role == "analyst" and name.lower().endswith(RECORDS):
+                continue  # An analyst's tables are records: they are opened when a press of the workbench asks for it
             old = self._known.get(name)
             if old is not None and old[0] == one:
                 known[name] = old

@@ -15,6 +15,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from glassine import __version__
+from glassine.desk.acro import ACRO_FILES
 from glassine.desk.auditing import ASK_FORMAT, Audits
 from glassine.desk.desk import Desk
 from glassine.desk.folder import IMAGES
@@ -41,6 +42,16 @@ LARGEST_DOWNLOAD = 50_000_000
 MARKS = {"within policy": ("ok", "✓"), "outside policy": ("no", "✕")}
 DIRECTIONS = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
 KEPT = "\n\t"
+
+EVIDENCE = {
+    "tre": "trusted research environments",
+    "tehdas": "European health data space",
+    "edpb": "data-protection authorities",
+    "nist": "NIST SP 800-226",
+    "iso27559": "ISO/IEC 27559",
+    "hipaa": "HIPAA expert determination",
+}
+"""Whose questions the evidence of a file answers."""
 
 NAMES = {
     "queue": "To check",
@@ -167,6 +178,25 @@ class Screens:
         found = await self._audits.together(file)
         return environment().get_template("together.html").render(found=found, file=file)
 
+    async def certificate(self, identity: str) -> str:
+        """Return whether the certificate beside a model is of its bytes."""
+        file = self._desk.file(identity)
+        beside = self._certificate(file)
+        if beside is None:
+            raise RefusedActionError("there is no certificate beside this model.")
+        done = await self._audits.certificate(file, beside)
+        return environment().get_template("certificate.html").render(done=done, name=beside.name)
+
+    def _certificate(self, file: FileState) -> FileState | None:
+        """Return the certificate in the folder that has the model's name, as private fits write it."""
+        stem = file.name.rpartition(".")[0]
+        present = self._desk.present()
+        for one in self._desk.state.files.values():
+            kind = (self._audits.result(one.now) or {}).get("kind", "")
+            if one.id in present and kind.endswith("certificate") and one.name.startswith(f"{stem}.certificate"):
+                return one
+        return None
+
     async def trial(self, identity: str) -> str:
         """Return what the copies would be that the remedies of a file make."""
         found = await self._audits.trial(self._desk.file(identity))
@@ -204,6 +234,14 @@ class Screens:
                 "x-frame-options": "SAMEORIGIN",
             }
             return await self._workbench.editor(file.id), headers
+        if what == "evidence":
+            form = str(asked.get("form", ""))
+            if form not in EVIDENCE or not (self._audits.result(file.now) or {}).get("findings"):
+                raise RefusedActionError("there is no audit to take evidence from.")
+            done = await self._audits.evidence(file, form)
+            if "evidence.html" not in done.files:
+                raise RefusedActionError(done.message)
+            return done.files["evidence.html"], _download("text/html; charset=utf-8", f"evidence-{form}.html")
         if what == "image":
             data = self._desk.folder.read(file.name, LARGEST_IMAGE)
             kind = next((kind for magic, kind in IMAGES.items() if data.startswith(magic)), None)
@@ -225,7 +263,7 @@ class Screens:
             for file in self._desk.state.files.values()
             if file.id in present
             and file.now.status(self._desk.settings.needed) in open_ones
-            and file.name not in ("results.json", "config.json")
+            and file.name not in ACRO_FILES
         ]
 
     def _queue(self, chosen: str) -> dict[str, Any]:
@@ -247,7 +285,7 @@ class Screens:
         """Return what orders the queue: what waits for this person first, then models, then names."""
         version, kind = file.now, (self._audits.result(file.now) or {}).get("kind", "model")
         waits = version.status(self._desk.settings.needed) in ("waiting", "conflict") and not self._voted(version)
-        return not waits, kind not in ("model", "pickle"), file.name.lower()
+        return not waits, kind not in ("model", "pickle", "unreadable"), file.name.lower()
 
     def _voted(self, version: Version) -> bool:
         return any(vote.person == self._desk.person for vote in version.votes_of(version.turn))
@@ -324,6 +362,8 @@ class Screens:
                 for one in desk.state.files.values()
                 if one.id in desk.present() and (self._audits.result(one.now) or {}).get("kind") == "domain"
             ],
+            "certificate": self._certificate(file),
+            "evidence": EVIDENCE,
             "present": file.id in desk.present(),
             "waits": result is None,
             "failed": next((said for key, said in self._audits.failed.items() if key[1] == version.sha256), ""),

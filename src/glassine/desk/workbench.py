@@ -66,7 +66,7 @@ class Workbench:
             "shown": shown,
             "additive": "additive" in str(((result or {}).get("page") or {}).get("kind", "")),
             "domains": [file for file in files if kinds[file.id] == "domain"],
-            "records": [file for file in files if file.name.lower().endswith(RECORDS)],
+            "records": [one for one in self._desk.folder.files() if one.name.lower().endswith(RECORDS)],
             "ledgers": [file for file in files if file.name.lower().endswith((".db", ".sqlite"))],
             "form": self._forms.get("" if shown is None else shown.now.sha256),
             "seen": self._desk.state.seen.get("" if shown is None else shown.name, {}),
@@ -123,12 +123,11 @@ class Workbench:
     async def _seen(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Mark a column as seen in the data, for good, and then show what the records hold of it."""
         file, _ = self._model(asked)
-        column, records = text_of(asked, "column"), text_of(asked, "records")
-        source = self._file_of(records)
+        column, records = text_of(asked, "column"), self._records(text_of(asked, "records"))
         if column not in self._desk.state.seen.get(file.name, {}):
             # First, so that a process that ends here has not shown what is not recorded.
-            self._desk.record("seen", {"domain": file.name, "column": column, "records": source.name})
-        words = ("domain", "infer", str(self._desk.folder.path / source.name), "-o", "inferred.json")
+            self._desk.record("seen", {"domain": file.name, "column": column, "records": records})
+        words = ("domain", "infer", str(self._desk.folder.path / records), "-o", "inferred.json")
         done = await run(Job(words=words, reads={}, writes=("inferred.json",)))
         if done.status != 0:
             raise RefusedActionError(done.message)
@@ -253,7 +252,8 @@ class Workbench:
             epsilon = math.nan
         if not 0 < epsilon <= 100 or values["kind"] not in FITS or not values["key"].isalnum():
             raise RefusedActionError("epsilon must be a number above 0, up to 100.", field="epsilon")
-        records, domain, ledger = (self._file_of(text_of(asked, name)) for name in ("records", "domain", "ledger"))
+        domain, ledger = (self._file_of(text_of(asked, name)) for name in ("domain", "ledger"))
+        records = self._records(text_of(asked, "records"))
         if values["key"] in self._desk.state.charges:
             raise RefusedActionError(
                 "this press began a training already; it charges once.",
@@ -263,7 +263,7 @@ class Workbench:
         self._desk.record("charged", {**body, "phase": "begun"})
         place = self._desk.folder.path
         words = (
-            *("fit", values["kind"], str(place / records.name), "--target", values["target"]),
+            *("fit", values["kind"], str(place / records), "--target", values["target"]),
             *("--domain", str(place / domain.name), "--epsilon", values["epsilon"]),
             *("--ledger", str(place / ledger.name), "--dataset", values["dataset"]),
             *("-o", "model.json", "--certificate", "certificate.json"),
@@ -315,6 +315,12 @@ class Workbench:
                 with suppress(DeskError), self._desk.folder.opened(name):
                     return file
         raise RefusedActionError("a file of the folder must be chosen.", remedy="Choose one.")
+
+    def _records(self, name: str) -> str:
+        """Return the name of a file of records in the folder; it is not opened here."""
+        if name.lower().endswith(RECORDS) and any(one.name == name for one in self._desk.folder.files()):
+            return name
+        raise RefusedActionError("a file of records must be chosen.", remedy="Choose one.", field="records")
 
     async def _new(self, stem: str, ending: str, data: bytes) -> str:
         """Write a new file of the folder, under a name that none has."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from glassine.data.slices import Progress
 from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError, check_choice, check_whole, parameter
 from glassine.exports import DisplayedToCheckers
 from glassine.microaggregation.mdav import Mixed, ScaledRecords, closest
@@ -35,7 +39,7 @@ class Microaggregation(DisplayedToCheckers):
     Attributes
     ----------
     k : int
-        Smallest size of a group that was asked for.
+        Smallest size of a group that was asked for, of any stratum.
     method : str
         "mdav" or "v-mdav".
     labels : ndarray of int64, shape (n,)
@@ -60,6 +64,8 @@ class Microaggregation(DisplayedToCheckers):
         The distance. Private unless its scales are public: means, standard deviations and ranges come from the records.
     centers : Mixed, shapes (p, g) and (q, g)
         The representatives as the metric sees them.
+    strata : ndarray of object, shape (g,), or None
+        The stratum of each group; None without strata.
     """
 
     k: int
@@ -72,6 +78,7 @@ class Microaggregation(DisplayedToCheckers):
     information_loss: float
     metric: Metric
     centers: Mixed
+    strata: AnyArray | None = None
 
     @property
     def n_groups(self) -> int:
@@ -121,8 +128,9 @@ class Microaggregation(DisplayedToCheckers):
 
 def microaggregate(
     X: object,
-    k: int,
+    k: int | Mapping[Scalar, int],
     *,
+    strata: npt.ArrayLike | None = None,
     method: str = "mdav",
     scaling: str = "standard",
     distance: str | SemanticDistance = "euclidean",
@@ -159,8 +167,11 @@ def microaggregate(
         The records: numbers, or with ``distance="gower"`` or a :class:`SemanticDistance` also categories. Any frame
         that narwhals reads (pandas, polars, Arrow, DuckDB and so on). Values may be missing, and need a domain that
         declares so where there is one. Leave the class out.
-    k : int
-        Smallest size of a group, from 1 to n.
+    k : int, or mapping of scalar to int
+        Smallest size of a group, from 1 to n; with strata from 1 to the records of the smallest, or one for each.
+    strata : array-like of shape (n,), optional
+        The stratum of each record, such as the sex or the hospital: no group holds records of two. The distance is that
+        of all records. Strata are formed in the order in which they first occur.
     method : {"mdav", "v-mdav"}, default="mdav"
         V-MDAV lets the sizes follow the data, and takes several times as long.
     scaling : {"standard", "none"}, default="standard"
@@ -185,7 +196,8 @@ def microaggregate(
     Raises
     ------
     InvalidParameterError
-        If ``k`` is not a whole number from 1 to n, a name is unknown, or ``gamma`` is negative or not finite.
+        If ``k`` is not a whole number from 1 to n, a name is unknown, or ``gamma`` is negative or not finite; if there
+        are not as many strata as records, one is missing, or a stratum has fewer records than its groups need.
     InvalidDataError
         If there is no record or no attribute, a value is infinite or beyond 1e300 (1e150 unscaled), a category has no
         distance, or a value is not in its taxonomy; if a value is missing where the domain declares none to be, or of
@@ -204,18 +216,92 @@ def microaggregate(
     >>> groups = microaggregate(ages, 2)
     >>> groups.labels.tolist(), groups.representatives.ravel().tolist()
     ([1, 1, 2, 2, 2, 0, 0], [56.5, 21.5, 35.333333333333336])
+    >>> microaggregate(ages, 2, strata=["a", "b", "a", "b", "a", "b", "a"]).strata.tolist()
+    ['a', 'a', 'b']
     """
-    _check(k, method, gamma, progress)
+    for least in k.values() if isinstance(k, Mapping) else (k,):
+        _check(least, method, gamma, progress)
     table = read_records(X, checked_distance(distance), domain)
     n = len(table.codes)
-    if not k <= n:
+    if not isinstance(k, Mapping) and not k <= n:
         raise InvalidParameterError(
             f"{parameter('k')} must be at most the number of records, {n:,}, got {k}.", remedy="Use a smaller k."
         )
+    parts = _strata_of(strata, k, n)
     metric = metric_of(table, scaling=scaling, distance=distance, domain=domain)
     points = ScaledRecords.scaled(table.numbers, table.codes, metric)
-    labels = points.mdav(int(k), progress) if method == "mdav" else points.v_mdav(int(k), float(gamma), progress)
-    return _result(table, points, labels, k=int(k), method=method)
+    labels = np.zeros(n, dtype=np.int64)
+    whose: list[Any] = []
+    least_of: list[int] = []
+    done = 0
+    for part in parts:
+        rows = part.rows
+        inside = points if strata is None else ScaledRecords.scaled(table.numbers[rows], table.codes[rows], metric)
+        told = None if progress is None else _after(progress, done, n)
+        done += len(rows)
+        own = inside.mdav(part.k, told) if method == "mdav" else inside.v_mdav(part.k, float(gamma), told)
+        labels[part.rows] = own + len(whose)
+        whose += [part.name] * (int(own.max()) + 1)
+        least_of += [part.k] * (int(own.max()) + 1)
+    made = _result(table, points, labels, k=min(least_of), method=method, least=np.array(least_of))
+    if strata is None:
+        return made
+    named = np.empty(len(whose), dtype=object)
+    named[:] = whose
+    return replace(made, strata=named)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stratum:
+    """Records that are put into groups by themselves."""
+
+    name: Any
+    rows: Ints
+    k: int  # Smallest size of a group
+
+
+def _strata_of(strata: npt.ArrayLike | None, k: int | Mapping[Scalar, int], n: int) -> list[_Stratum]:
+    """Return the strata in the order in which they first occur; one of all records without strata."""
+    if strata is None:
+        if isinstance(k, Mapping):
+            raise InvalidParameterError(
+                f"{parameter('k')} is given for strata, and there are none.", remedy=f"Pass {parameter('strata=')}."
+            )
+        return [_Stratum(None, np.arange(n), int(k))]
+    values = as_list(strata)
+    if len(values) != n or any(value is None or value != value for value in values):
+        raise InvalidParameterError(
+            f"{parameter('strata')} must name one for each of {n:,} records, none of them missing.",
+            remedy="Pass a column of the records.",
+        )
+    rows: dict[Any, list[int]] = {}
+    for row, value in enumerate(values):
+        rows.setdefault(value, []).append(row)
+    if isinstance(k, Mapping) and set(k) != set(rows):
+        raise InvalidParameterError(
+            f"{parameter('k')} must have one size for each stratum.",
+            remedy="Name those that occur, or give one number for all.",
+        )
+    out = []
+    for name, own in rows.items():
+        least = int(k[name] if isinstance(k, Mapping) else k)
+        if len(own) < least:
+            raise InvalidParameterError(
+                f"a stratum has {len(own):,} records, fewer than {parameter('k')}, {least}.",
+                remedy="Join small strata, or use a smaller k.",
+            )
+        out.append(_Stratum(name, np.array(own), least))
+    return out
+
+
+def as_list(values: Any) -> list[Any]:
+    """Return the values of a column of any library."""
+    return list(values.to_list() if hasattr(values, "to_list") else np.asarray(values).tolist())
+
+
+def _after(progress: Progress, before: int, n: int) -> Progress:
+    """Return the progress of one stratum, before which so many records of others are done."""
+    return lambda done, _: progress(before + done, n)
 
 
 def _check(k: object, method: object, gamma: object, progress: object) -> None:
@@ -231,12 +317,14 @@ def _check(k: object, method: object, gamma: object, progress: object) -> None:
         )
 
 
-def _result(table: Unscaled, points: ScaledRecords, labels: Ints, *, k: int, method: str) -> Microaggregation:
+def _result(
+    table: Unscaled, points: ScaledRecords, labels: Ints, *, k: int, method: str, least: Ints
+) -> Microaggregation:
     """Return the partition with its representatives and what they lose."""
     metric, sizes = points.metric, np.bincount(labels)
     centers = points.centers(labels)
     for column, center in zip(points.rows.T, centers.numbers, strict=True):
-        center[np.bincount(labels[~np.isnan(column)], minlength=len(sizes)) < k] = np.nan
+        center[np.bincount(labels[~np.isnan(column)], minlength=len(sizes)) < least] = np.nan
     sse = _squares(points, centers, labels)
     total = _squares(points, points.centers(np.zeros_like(labels)), np.zeros_like(labels))
     return Microaggregation(

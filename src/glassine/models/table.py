@@ -117,7 +117,11 @@ def to_frame(
     >>> frame["conditions"].to_list(), frame["records"].to_list(), frame["prediction"].to_list()
     (['age <= 30', 'otherwise'], [10, 90], ['no', 'yes'])
     """
-    columns = columns_of(model, audience, suppress_below=suppress_below)
+    return framed(columns_of(model, audience, suppress_below=suppress_below), backend)
+
+
+def framed(columns: Columns, backend: Any) -> Any:
+    """Return columns as a data frame of a library; raise InvalidParameterError if there is none."""
     try:
         return nw.from_dict(columns, backend=backend).to_native()
     except (ImportError, ValueError, TypeError, AttributeError) as error:

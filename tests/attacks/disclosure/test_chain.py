@@ -12,15 +12,16 @@ from scipy.stats import norm, rankdata
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine import compiling
-from glassine.attacks.disclosure import Adversary, Disclosure, SearchError, chain, infer_posterior, infer_sensitive
+from glassine.attacks.disclosure import Adversary, Disclosure, SearchError, infer_sensitive
 from glassine.attacks.disclosure.board import Board, lay_out, set_up
-from glassine.attacks.disclosure.chain import batch_means, first_world, split_r_hat
-from glassine.attacks.disclosure.posterior import Posterior
+from glassine.attacks.disclosure.first_world import first_world
 from glassine.attacks.disclosure.swaps import MOST_PARTS, penalty, run
 from glassine.learners.greedy.impurity import Criterion
 from tests.attacks.disclosure.instances import mixed, parity
+from tests.attacks.disclosure.whole_worlds import CHAINS, infer_posterior
 from tests.oracles.disclosure import is_world
 
+batch_means, split_r_hat = CHAINS.batch_means, CHAINS.split_r_hat
 CRITERIA: tuple[Criterion, ...] = ("gini", "entropy", "gain_ratio", "misclassification")
 
 
@@ -36,7 +37,7 @@ def cart(seed: int, criterion: Any = "gini", n: int = 18) -> Disclosure:
     return infer_sensitive(tree, data, adversary=Adversary(criterion=criterion, min_samples_leaf=1))
 
 
-def scores(disclosure: Disclosure, sampled: Posterior) -> tuple[list[float], bool]:
+def scores(disclosure: Disclosure, sampled: Any) -> tuple[list[float], bool]:
     """Return the deviations of a chain from enumeration in standard errors, one a person, and whether it mixes well.
 
     One cell of a quasi-identifier is taken, the others being tied to it. The estimated standard error is only as
@@ -160,7 +161,7 @@ def test_a_chain_that_ignores_the_constraints_is_noticed(monkeypatch: pytest.Mon
         board.splits["allowance"] += 1e9
         return board
 
-    monkeypatch.setattr(chain, "lay_out", blind)
+    monkeypatch.setattr(CHAINS, "lay_out", blind)
     apart = 0.0
     for seed in range(6):
         disclosure = multiway(seed)

@@ -20,7 +20,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, OrdinalEncode
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from glassine import Category, Domain, Integer, as_model
-from glassine.attacks.disclosure import Adversary, ContradictionError, infer_posterior, infer_sensitive
+from glassine.attacks.disclosure import Adversary, ContradictionError, infer_sensitive
 from glassine.attacks.disclosure.adversary import completed, read_hints
 from glassine.attacks.disclosure.candidates import ONE_VALUE
 from glassine.attacks.disclosure.constraints import Constraints, derive_constraints
@@ -30,6 +30,7 @@ from glassine.errors import InvalidDataError
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 from glassine.models import DecisionTree
 from tests.attacks.disclosure.brute import assignments
+from tests.attacks.disclosure.whole_worlds import infer_posterior
 
 Training = tuple[pd.DataFrame, npt.NDArray[np.int64]]
 

@@ -17,10 +17,8 @@ from glassine import DecisionTree
 from glassine.attacks.disclosure import (
     Adversary,
     CountNoise,
-    infer_posterior,
     infer_sensitive,
     measure_disclosure,
-    measure_posterior,
 )
 from glassine.attacks.disclosure.lagrangian import Starts
 from glassine.attacks.disclosure.leaves import even_counts
@@ -30,6 +28,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError, UndefinedMe
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 from glassine.models import Evidence, Guarantee, Node
 from tests.attacks.disclosure.instances import parity
+from tests.attacks.disclosure.whole_worlds import infer_posterior, measure_posterior
 
 Floats = npt.NDArray[np.float64]
 

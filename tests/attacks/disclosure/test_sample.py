@@ -12,10 +12,9 @@ import polars as pl
 import pytest
 
 from glassine import DecisionTree, GlassineError
-from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive, measure_disclosure, measure_posterior
+from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive, measure_disclosure
 from glassine.attacks.disclosure import sample as sample_module
 from glassine.attacks.disclosure.lagrangian import Starts
-from glassine.attacks.disclosure.posterior import infer_posterior
 from glassine.attacks.outcome import NotApplicable
 from glassine.errors import CountingLimitError, InvalidDataError, InvalidParameterError, UndefinedMeasureError
 from glassine.learners.greedy.impurity import Criterion
@@ -24,6 +23,7 @@ from glassine.models import Evidence, Node
 from tests.attacks.disclosure.instances import categories, disguised, parity
 from tests.attacks.disclosure.naive import Problem
 from tests.attacks.disclosure.sample_brute import by_definition, keeps, leaf_of
+from tests.attacks.disclosure.whole_worlds import infer_posterior, measure_posterior
 from tests.oracles.disclosure import is_world
 
 Floats = npt.NDArray[np.float64]

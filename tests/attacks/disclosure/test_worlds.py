@@ -14,10 +14,8 @@ import pytest
 
 from glassine import DecisionTree, GlassineError
 from glassine.attacks import Failed, Measured
-from glassine.attacks.disclosure import Adversary, Disclosure, enumeration, infer_sensitive
-from glassine.attacks.disclosure.enumeration import enumerate_worlds
-from glassine.attacks.disclosure.posterior import Posterior, infer_posterior, measure_posterior
-from glassine.attacks.disclosure.worlds import NoWorldError, log_weights
+from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
+from glassine.attacks.disclosure.worlds import NoWorldError
 from glassine.domain import OneOf
 from glassine.errors import CountingLimitError, InvalidParameterError
 from glassine.learners.greedy.impurity import Criterion
@@ -26,6 +24,7 @@ from glassine.models import Branch, Evidence, Node
 from tests.attacks.disclosure.brute import posterior as by_definition
 from tests.attacks.disclosure.instances import categories, disguised, parity
 from tests.attacks.disclosure.naive import broken
+from tests.attacks.disclosure.whole_worlds import ENUMERATION, POSTERIOR, infer_posterior, measure_posterior
 from tests.oracles.disclosure import is_world, true_world
 
 CRITERIA: tuple[Criterion, ...] = ("gini", "entropy", "gain_ratio", "misclassification")
@@ -88,7 +87,7 @@ def test_enumeration_is_the_definition(criterion: Criterion) -> None:
 
 def test_a_weight_without_the_multinomial_factor_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault: tables instead of assignments as equally likely."""
-    monkeypatch.setattr(enumeration, "log_weights", lambda tables, sizes: np.zeros(len(tables)))
+    monkeypatch.setattr(ENUMERATION, "log_weights", lambda tables, sizes: np.zeros(len(tables)))
     apart = 0.0
     for seed in range(12):
         disclosure, frame, _, tree = small(seed, "gini")
@@ -98,7 +97,7 @@ def test_a_weight_without_the_multinomial_factor_is_noticed(monkeypatch: pytest.
 
 
 def test_people_with_the_same_quasi_identifiers_weigh_what_they_should() -> None:
-    assert np.exp(log_weights(np.array([[2, 1], [0, 4]]), np.array([3, 4]))) == pytest.approx(3)
+    assert np.exp(ENUMERATION.log_weights(np.array([[2, 1], [0, 4]]), np.array([3, 4]))) == pytest.approx(3)
     frame = pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "u"]})
     leaf = DecisionTree((Node(evidence=Evidence(counts=(1, 2))),), ("a",), ("no", "yes"))
     found = infer_posterior(infer_sensitive(leaf, frame))
@@ -157,7 +156,7 @@ def test_whole_people_can_contradict_what_fractions_satisfy(method: str) -> None
     assert "node 0 against a split by b" in outcome.reason
     if method == "enumeration":
         with pytest.raises(NoWorldError) as raised:
-            enumerate_worlds(disclosure)
+            ENUMERATION.enumerate_worlds(disclosure)
         assert [clash.node for clash in raised.value.clashes] == [0]
 
 
@@ -241,6 +240,6 @@ def test_totals_that_no_whole_people_have_are_found_out() -> None:
 
 def test_the_value_names_itself() -> None:
     posterior = infer_posterior(example()[0])
-    assert isinstance(posterior, Posterior)
+    assert isinstance(posterior, POSTERIOR.Posterior)
     assert repr(posterior) == "<Posterior of 6 people by enumeration: 1 worlds>"
     assert posterior.standard_errors.tolist() == np.zeros((6, 2)).tolist()

@@ -8,6 +8,3 @@ from glassine.attacks.disclosure.infer import infer_sensitive as infer_sensitive
 from glassine.attacks.disclosure.infer import measure_disclosure as measure_disclosure
 from glassine.attacks.disclosure.lagrangian import Starts as Starts
 from glassine.attacks.disclosure.noise import CountNoise as CountNoise
-from glassine.attacks.disclosure.posterior import Posterior as Posterior
-from glassine.attacks.disclosure.posterior import infer_posterior as infer_posterior
-from glassine.attacks.disclosure.posterior import measure_posterior as measure_posterior

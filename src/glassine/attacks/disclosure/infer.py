@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from glassine.attacks.disclosure.adversary import Adversary, completed, read_hints
 from glassine.attacks.disclosure.board import lay_out
-from glassine.attacks.disclosure.chain import first_world
 from glassine.attacks.disclosure.constraints import Clash, Constraints, derive_constraints
 from glassine.attacks.disclosure.cuts import Approximation, CutSolution, Engine, outer_approximation
 from glassine.attacks.disclosure.estimate import Disclosure
+from glassine.attacks.disclosure.first_world import first_world
 from glassine.attacks.disclosure.lagrangian import LocalOptimum, Starts, augmented_lagrangian, starting_tables
 from glassine.attacks.disclosure.leaves import ExpectedLeaves, LeafKnowledge, assumed_noise, read_leaves, read_noisy
 from glassine.attacks.disclosure.noise import CountNoise

@@ -8,7 +8,7 @@ branch, and cannot divide by zero.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from glassine.compiling import compiled
 from glassine.records.arrays import AnyArray
@@ -308,44 +308,3 @@ def run(
         for p in range(size - 1, -1, -1):
             # The swap of two classes undoes itself; a change of class goes back to the one before.
             _apply(board, state, parts[p, 0], parts[p, 1], parts[p, 3])
-
-
-@compiled
-def _record(x: AnyArray, offsets: AnyArray, histogram: AnyArray, batch: AnyArray) -> None:
-    """Add a draw to the histogram of each cell's values, shape (rows, c), and to the sums of a batch."""
-    for q in range(x.shape[0]):
-        for c in range(x.shape[1]):
-            histogram[offsets[q] + x[q, c], c] += 1
-            batch[q, c] += x[q, c]
-
-
-class Kept(NamedTuple):
-    """What is kept of the draws of a chain.
-
-    ``offsets``, shape (q + 1,), say where the values of a quasi-identifier begin in ``histograms``, shape (2, v, c),
-    one for each half of the chain; ``batches``, shape (b, q, c), are sums.
-    """
-
-    offsets: AnyArray
-    histograms: AnyArray
-    batches: AnyArray
-    draws: int
-
-
-@compiled
-def sample(
-    board: Board,
-    state: State,
-    moves: int,
-    larger: float,
-    rng: np.random.Generator,
-    parts: AnyArray,
-    tally: AnyArray,
-    kept: Kept,
-) -> None:
-    """Draw worlds, some moves apart, into two histograms, one for each half of the chain, and sums of batches."""
-    draws = kept.draws
-    for draw in range(draws):
-        run(board, state, moves, larger, -1.0, rng, parts, tally)
-        batch = kept.batches[draw * len(kept.batches) // draws]
-        _record(state.x, kept.offsets, kept.histograms[2 * draw // draws], batch)

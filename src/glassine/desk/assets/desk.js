@@ -231,6 +231,10 @@ const actions = {
     document.getElementById("content").replaceChildren(image);
   },
   async record(button) { download(await ticket({what: "record", audience: button.dataset.record})); },
+  async evidence(button) {
+    say("The evidence is being written.");
+    download(await ticket({what: "evidence", file: button.dataset.evidence, form: document.getElementById("evidence").value}));
+  },
   async reply(button) { download(await ticket({what: "reply", file: button.dataset.reply})); },
   put(button) {
     const field = document.getElementById(button.dataset.into);

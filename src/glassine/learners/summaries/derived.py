@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, TypeAlias
 from typing import Literal as Choice
-from typing import TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -30,9 +30,11 @@ from glassine.learners.summaries.estimates import (
 from glassine.learners.summaries.junction_tree import junction_tree
 from glassine.learners.summaries.near_optimal import NearOptimalTrees, near_optimal_trees
 from glassine.learners.summaries.released import ReleasedSummary
+from glassine.learners.summaries.sampling import MOST_ROWS, rows_of
 from glassine.learners.summaries.splitting import Growth, Measure, SplitNode, shares_of
 from glassine.learners.summaries.tree_sets import tree_of_lowest_errors
 from glassine.models import AdditiveModel, DecisionTree, Evidence, Guarantee, RuleList
+from glassine.models.table import framed
 from glassine.privacy.certificate import Certificate
 from glassine.records.arrays import AnyArray, Array
 from glassine.sealed.lists import DrawnList, list_model
@@ -220,6 +222,42 @@ class SummaryModels:
         if target.bounds is not None:
             return {"records": float(counts.sum()), "mean": _mean_of_levels(counts, target.bounds)}
         return dict(zip(target.classes or (), counts.tolist(), strict=True))
+
+    def sample(self, n: int, *, random_state: int | np.random.Generator | None = None, backend: Any = "polars") -> Any:
+        """Return rows drawn from the summary's distribution, as a data frame; nothing is spent.
+
+        The distribution is that of :meth:`count`: a tree of attributes for each class. Constraints between attributes
+        that the domain declares are not enforced. Rows are no records, and more of them say no more than the summary.
+
+        Guarantee
+        ---------
+        The summary's; see ``sampling.md``. Its certificate is that of the rows.
+
+        Parameters
+        ----------
+        n : int
+            Rows, in [1, 10,000,000].
+        random_state : int, Generator or None, default=None
+            Makes the rows repeatable. The guarantee rests on no bit of it.
+        backend : str or module, default="polars"
+            The library of the frame, as narwhals names it: "polars", "pandas", "pyarrow" and so on.
+
+        Returns
+        -------
+        data frame
+            The attributes, then the target, under its name or ``target``; what is missing is null.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of range, or the library of the frame is not installed.
+        """
+        target = self._target
+        number = check_whole(n, "n", 1, MOST_ROWS)
+        if random_state is not None and not isinstance(random_state, np.random.Generator):
+            check_whole(random_state, "random_state", 0, 2**63 - 1)
+        rng = np.random.default_rng(random_state)
+        return framed(rows_of(self.released_, self.domain_, target, number, rng), backend)
 
     @property
     def pairs_(self) -> tuple[Dependence, ...]:

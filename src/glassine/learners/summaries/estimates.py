@@ -10,9 +10,9 @@ from functools import lru_cache
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from glassine.domain import Domain, Literal
+from glassine.domain import Domain, Integer, Literal, Real
 from glassine.errors import InvalidModelError, InvalidParameterError
-from glassine.learners.additive.grids import Axis
+from glassine.learners.additive.grids import Axis, coded_cells
 from glassine.learners.publishing import probabilities
 from glassine.learners.summaries.additive import representatives
 from glassine.learners.summaries.intervals import cuts_of
@@ -139,9 +139,10 @@ def _cells(axis: Axis, domain: Domain) -> ConformedColumns:
     """Return one record for each public cell of an attribute, the last cell included."""
     name = axis.grid.attribute
     attribute = domain[name]
-    if axis.grid.cuts is not None and axis.grid.bounds is not None:
-        # The upper end of a cell is in it.
-        values: Array = np.append(axis.grid.cuts, axis.grid.bounds[1])
+    if axis.grid.cuts is not None and isinstance(attribute, Integer | Real):
+        # The upper end of a cell is in it; a special code is alone in its own.
+        values: Array = np.append(axis.grid.cuts, float(attribute.ends[1]))
+        values[coded_cells(axis.grid)] = [*axis.grid.codes]
         return columns_of({name: attribute}, {name: np.append(values, np.nan)})
     declared = list(values_of(attribute))
     codes = [-1 if group[0] is None else declared.index(group[0]) for group in axis.grid.groups or ()]

@@ -16,17 +16,19 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from glassine.attacks.disclosure.board import Board, State, lay_out, set_up
+from glassine.attacks.disclosure.board import Board, State, lay_out
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.attacks.disclosure.swaps import MOST_PARTS, Kept, penalty, run, sample
-from glassine.attacks.disclosure.worlds import StartError, leaf_tables
+from glassine.attacks.disclosure.first_world import SHORTEST_SWEEP, first_world, share_of_larger
+from glassine.attacks.disclosure.swaps import MOST_PARTS, run
+from glassine.compiling import compiled
 from glassine.errors import UndefinedMeasureError, parameter
-from glassine.records.arrays import Array, Bools, Ints
+from glassine.records.arrays import AnyArray, Array, Bools, Ints
 
 # Have the chains converged? R-hat and effective sample size from what was kept of the draws.
 #
@@ -39,17 +41,6 @@ from glassine.records.arrays import Array, Bools, Ints
 
 BATCHES = 20
 """Batches of a chain; a chain's draws are a multiple of it."""
-
-SHORTEST_SWEEP = 50
-"""Moves of a sweep, at least; else one for each person."""
-
-MANY_PEOPLE = 1000
-
-LARGER, LARGER_OF_FEW = 0.1, 0.4
-"""Share of the moves that are larger ones: more where a constraint can concern everyone, below 1,000 people."""
-
-HOTTEST, COOLING, STEPS, REHEATS = 0.3, 0.7, 30, 3
-"""Temperature of the search for a world in people of impurity; its factor a step; steps, and how often it restarts."""
 
 
 def split_r_hat(histograms: npt.NDArray[np.integer]) -> Array:
@@ -181,15 +172,11 @@ def _chain(
     histograms = np.zeros((2, int(offsets[-1]), c), dtype=np.int32)
     batches = np.zeros((BATCHES, len(sizes), c), dtype=np.int64)
     parts, tally = np.zeros((MOST_PARTS, 4), dtype=np.int64), np.zeros(4, dtype=np.int64)
-    sweep, share = max(len(board.person), SHORTEST_SWEEP), _larger(board)
+    sweep, share = max(len(board.person), SHORTEST_SWEEP), share_of_larger(board)
     run(board, state, burn_in * sweep, share, -1.0, rng, parts, tally)
     tally[:] = 0
     sample(board, state, thin * sweep, share, rng, parts, tally, Kept(offsets, histograms, batches, draws))
     return _Run(histograms=histograms, batches=batches, tally=tally, searched=searched, table=state.x)
-
-
-def _larger(board: Board) -> float:
-    return LARGER if len(board.person) >= MANY_PEOPLE else LARGER_OF_FEW
 
 
 def _summary(disclosure: Disclosure, runs: list[_Run], draws: int) -> Chains:
@@ -228,53 +215,42 @@ def _summary(disclosure: Disclosure, runs: list[_Run], draws: int) -> Chains:
     )
 
 
-def first_world(
-    disclosure: Disclosure, board: Board, rng: np.random.Generator, *, from_estimate: bool
-) -> tuple[State, bool]:
-    """Return a world to start from, and whether it had to be searched."""
-    # Classes are dealt out within every leaf, evenly or as the maximum-entropy estimate says. If the table breaks a
-    # constraint, simulated annealing lowers the sum of all excesses to zero.
-    classes = _dealt(disclosure, board, rng, from_estimate)
-    state = set_up(board, disclosure.constraints, classes, len(disclosure.classes))
-    if not penalty(board, state) > 0:
-        return state, False
-    parts, tally = np.zeros((MOST_PARTS, 4), dtype=np.int64), np.zeros(4, dtype=np.int64)
-    moves = max(len(classes), 10 * SHORTEST_SWEEP)
-    for heat in range(REHEATS + 1):
-        # The first search cools at once: mostly few constraints are broken, and by little.
-        temperature = HOTTEST if heat else 0.0
-        for _ in range(STEPS):
-            run(board, state, moves, _larger(board), temperature, rng, parts, tally)
-            if not penalty(board, state) > 0:
-                return state, True
-            temperature = temperature * COOLING if temperature > 1e-4 else 0.0
-    broken = disclosure.constraints.violations(state.x)
-    named = f"the furthest off is {broken[0]}" if broken else "one is off by a rounding"
-    raise StartError(
-        f"no world was found to start from: after {(REHEATS + 1) * STEPS * moves:,} moves {len(broken)} constraints "
-        f"are broken, {named}. There may be no table of whole people that keeps all constraints: the assumed "
-        "criterion or candidates may be wrong.",
-        clashes=broken,
-    )
+@compiled
+def _record(x: AnyArray, offsets: AnyArray, histogram: AnyArray, batch: AnyArray) -> None:
+    """Add a draw to the histogram of each cell's values, shape (rows, c), and to the sums of a batch."""
+    for q in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            histogram[offsets[q] + x[q, c], c] += 1
+            batch[q, c] += x[q, c]
 
 
-def _dealt(disclosure: Disclosure, board: Board, rng: np.random.Generator, from_estimate: bool) -> Ints:
-    """Return a class for each person, in the order of the board, that agrees with the leaves."""
-    out = np.empty(len(board.person), dtype=np.int64)
-    tables = leaf_tables(disclosure, rng)
-    for leaf in range(len(board.low)):
-        first, last = board.leaves["person"][leaf : leaf + 2].tolist()
-        counts = tables[leaf]
-        hand = np.repeat(np.arange(len(counts)), counts)
-        if not from_estimate or (counts > 0).sum() < 2:
-            out[first:last] = rng.permutation(hand)
-            continue
-        shares = np.maximum(disclosure.quasi_probabilities[board.person[first:last]], 1e-6)
-        # Of the people in turn, each takes a class by its share, among the classes that are left.
-        left = counts.copy()
-        for i in rng.permutation(last - first):
-            weight = np.cumsum(shares[i] * left / np.maximum(counts, 1))
-            c = int(np.searchsorted(weight, rng.random() * weight[-1], side="right"))
-            out[first + i] = c
-            left[c] -= 1
-    return out
+class Kept(NamedTuple):
+    """What is kept of the draws of a chain.
+
+    ``offsets``, shape (q + 1,), say where the values of a quasi-identifier begin in ``histograms``, shape (2, v, c),
+    one for each half of the chain; ``batches``, shape (b, q, c), are sums.
+    """
+
+    offsets: AnyArray
+    histograms: AnyArray
+    batches: AnyArray
+    draws: int
+
+
+@compiled
+def sample(
+    board: Board,
+    state: State,
+    moves: int,
+    larger: float,
+    rng: np.random.Generator,
+    parts: AnyArray,
+    tally: AnyArray,
+    kept: Kept,
+) -> None:
+    """Draw worlds, some moves apart, into two histograms, one for each half of the chain, and sums of batches."""
+    draws = kept.draws
+    for draw in range(draws):
+        run(board, state, moves, larger, -1.0, rng, parts, tally)
+        batch = kept.batches[draw * len(kept.batches) // draws]
+        _record(state.x, kept.offsets, kept.histograms[2 * draw // draws], batch)

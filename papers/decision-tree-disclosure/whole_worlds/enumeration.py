@@ -8,19 +8,24 @@ without candidates combine nothing, so that what is independent is never multipl
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import gammaln
 
 from glassine.attacks.disclosure.candidates import MULTIWAY, THRESHOLD
 from glassine.attacks.disclosure.constraints import Constraints
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.attacks.disclosure.worlds import NoWorldError, agrees_with_leaves, combine, known_totals, log_weights
+from glassine.attacks.disclosure.leaves import BoundedLeaves, LeafKnowledge
+from glassine.attacks.disclosure.sample import SampledLeaves
+from glassine.attacks.disclosure.worlds import ROUNDING, NoWorldError, known_totals
 from glassine.errors import CountingLimitError, parameter
 from glassine.learners.greedy.impurity import impurity, split_information
 from glassine.records.arrays import Array, Bools, Indices, Ints
 
+Sums = dict[tuple[int, ...], tuple[float, int]]
 Tables = npt.NDArray[np.int16]
 
 AT_ONCE = 20_000
@@ -229,3 +234,116 @@ def _slack(
         slack[:, ~families.known[first:last][: slack.shape[1]]] = np.inf
     at = slack.argmin(axis=1)
     return slack[np.arange(len(slack)), at], at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Combined:
+    """What the totals leave of some parts."""
+
+    # For each part what the others weigh beside each of its tables; 0 for tables that no others complete; shape (k,).
+    factors: tuple[Array, ...]
+    weight: float  # Weight of all combinations
+    number: int  # How many combinations there are
+
+
+def combine(sums: Sequence[Ints], weights: Sequence[Array], totals: Ints, limit: int) -> Combined:
+    """Return what known totals leave of parts that are independent of each other."""
+    # Shapes: sums (k, c); weights (k,); totals (c,).
+    known = np.flatnonzero(totals >= 0)
+    aim = tuple(totals[known].tolist())
+    keys = [[tuple(row) for row in part[:, known].tolist()] for part in sums]
+    parts: list[Sums] = []
+    for own, weight in zip(keys, weights, strict=True):
+        grouped: Sums = {}
+        for key, w in zip(own, weight.tolist(), strict=True):
+            own_weight, own_number = grouped.get(key, (0.0, 0))
+            grouped[key] = (own_weight + w, own_number + 1)
+        parts.append(grouped)
+    nothing: Sums = {(0,) * len(known): (1.0, 1)}
+    after = [nothing]
+    for part in reversed(parts):
+        after.append(_add(part, after[-1], aim, limit))
+    after.reverse()
+    before, factors = nothing, []
+    for i, part in enumerate(parts):
+        rest = _add(before, after[i + 1], aim, limit)
+        missing = {key: rest.get(tuple(a - b for a, b in zip(aim, key, strict=True)), (0.0, 0))[0] for key in part}
+        factors.append(np.array([missing[key] for key in keys[i]]))
+        before = _add(before, part, aim, limit)
+    total, number = after[0].get(aim, (0.0, 0))
+    return Combined(factors=tuple(factors), weight=total, number=number)
+
+
+def _add(one: Sums, other: Sums, aim: tuple[int, ...], limit: int) -> Sums:
+    """Return the sums of two independent parts that do not exceed the totals."""
+    if len(one) * len(other) > 50 * limit:
+        raise _too_many_totals(limit)
+    out: dict[tuple[int, ...], list[float]] = {}
+    numbers: dict[tuple[int, ...], int] = {}
+    for key, (weight, number) in one.items():
+        for more, (weight_more, number_more) in other.items():
+            joint = tuple(a + b for a, b in zip(key, more, strict=True))
+            if any(a > b for a, b in zip(joint, aim, strict=True)):
+                continue
+            out.setdefault(joint, []).append(weight * weight_more)
+            numbers[joint] = numbers.get(joint, 0) + number * number_more
+    if len(out) > limit:
+        raise _too_many_totals(limit)
+    return {key: (math.fsum(result), numbers[key]) for key, result in out.items()}
+
+
+def _too_many_totals(limit: int) -> CountingLimitError:
+    return CountingLimitError(
+        f"the class totals can be reached in more ways than {parameter('most_worlds=')}{limit:,} allows.",
+        remedy='Raise the limit, or take method="chain".',
+        max_steps=limit,
+    )
+
+
+def log_weights(tables: npt.NDArray[np.integer], sizes: npt.NDArray[np.integer]) -> Array:
+    """Return the logarithm of the number of assignments that tables stand for.
+
+    Shapes: ``tables`` (..., q, c); ``sizes`` (q,).
+
+    Examples
+    --------
+    Two people who share their quasi-identifiers have one class each in two ways:
+
+    >>> import numpy as np
+    >>> np.exp(log_weights(np.array([[1, 1]]), np.array([2]))).round(6).item()
+    2.0
+    """
+    return np.asarray(gammaln(np.asarray(sizes) + 1.0).sum() - gammaln(np.asarray(tables) + 1.0).sum(axis=(-2, -1)))
+
+
+def agrees_with_leaves(leaves: LeafKnowledge, counts: npt.NDArray[np.integer], leaf: int) -> Bools:
+    """Return which class counts of a leaf, shape (..., c), agree with the evidence."""
+    if leaves.counts is not None:
+        return np.asarray((counts == leaves.counts[leaf]).all(axis=-1))
+    if isinstance(leaves, SampledLeaves):
+        return _agrees_with_sample(leaves, counts, leaf)
+    held = np.ones(counts.shape[:-1], dtype=bool)
+    if isinstance(leaves, BoundedLeaves):
+        held &= ((counts >= leaves.low[leaf]) & (counts <= leaves.high[leaf])).all(axis=-1)
+    if leaves.labels is not None:
+        own = counts[..., int(leaves.labels[leaf])]
+        held &= own >= counts.max(axis=-1)
+        if leaves.correct is not None:
+            held &= own == leaves.correct[leaf]
+    return held
+
+
+def _agrees_with_sample(leaves: SampledLeaves, counts: npt.NDArray[np.integer], leaf: int) -> Bools:
+    inside = counts[..., :-1]
+    records = inside.sum(axis=-1)
+    held = np.ones(counts.shape[:-1], dtype=bool)
+    if leaves.members is not None:
+        held &= records == leaves.members[leaf]
+    if leaves.labels is not None:
+        own = inside[..., int(leaves.labels[leaf])]
+        held &= own >= inside.max(axis=-1)
+        if leaves.correct is not None:
+            held &= own == leaves.correct[leaf]
+        elif leaves.rates is not None:
+            held &= np.abs(own - leaves.rates[leaf] * records) <= ROUNDING * np.maximum(records, 1)
+    return held

@@ -12,8 +12,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.disclosure.chain import BATCHES, Chains, run_chains
-from glassine.attacks.disclosure.enumeration import Enumeration, enumerate_worlds
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.leaves import ExpectedLeaves
 from glassine.attacks.disclosure.sample import SampleEstimate, sample_estimate
@@ -28,6 +26,8 @@ from glassine.errors import (
     parameter,
 )
 from glassine.records.arrays import Array, Indices
+from whole_worlds.chains import BATCHES, Chains, run_chains
+from whole_worlds.enumeration import Enumeration, enumerate_worlds
 
 METHODS = ("auto", "enumeration", "chain")
 CONVERGED = 1.05
