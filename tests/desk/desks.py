@@ -24,7 +24,7 @@ BERG = Person(account="berg", name="S. Berg", role="checker")
 LIND = Person(account="lind", name="M. Lind", role="analyst")
 
 
-def within(check: Callable[[], Any], seconds: float = 30.0) -> Any:
+def within(check: Callable[[], Any], seconds: float = 90.0) -> Any:
     """Return what a check returns as soon as it is true."""
     deadline = time.monotonic() + seconds
     while not (found := check()):

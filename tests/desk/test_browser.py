@@ -50,7 +50,7 @@ def open_desk(browser: Any) -> Iterator[Any]:
         served = Served(folder, person)
         running.append(served)
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(90_000)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -197,7 +197,7 @@ def test_a_second_submission_is_compared_and_judged_together(folder: Path, open_
     page.wait_for_selector("text=Stated, and used by the audit")
     page.wait_for_selector("#verdict:not(:has-text('Being audited'))")
     page.click("text=Judge both together")
-    page.wait_for_selector("#together >> text=ogether", timeout=60_000)
+    page.wait_for_selector("#together >> text=ogether", timeout=90_000)
     assert "Together:" in page.inner_text("#together")
 
 
@@ -282,7 +282,7 @@ def test_an_analyst_drops_a_model_says_what_is_public_and_reveals_less(folder: P
     assert domain["attributes"] == [{"name": "age", "type": "integer", "lo": 0, "hi": 120}]
     page.wait_for_selector("#w-domain option:has-text('domain.json')", state="attached")
     page.click("text=Make the copies")
-    page.wait_for_selector("#stop", timeout=60_000)
+    page.wait_for_selector("#stop", timeout=90_000)
     page.focus("#stop")
     before = page.inner_text("#stop-said")
     page.keyboard.press("End")
@@ -294,7 +294,7 @@ def test_an_analyst_drops_a_model_says_what_is_public_and_reveals_less(folder: P
     # A column that is looked at is marked for good, and no guarantee follows from its bounds.
     page.click("text=Show my records…")
     page.click("text=Show it, and mark it")
-    page.wait_for_selector("text=Seen in the data: no guarantee will follow from it.", timeout=60_000)
+    page.wait_for_selector("text=Seen in the data: no guarantee will follow from it.", timeout=90_000)
     page.wait_for_selector("text=Your records: integer, 3 to 77")
     page.fill("input[name=lo-0]", "0")
     page.fill("input[name=hi-0]", "120")
