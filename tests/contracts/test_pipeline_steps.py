@@ -102,7 +102,7 @@ def test_a_step_is_read_from_a_container(name: str, container: str, tmp_path: Pa
 # Files of skl2onnx hold the steps as operators of the graph, in single or in double precision.
 
 CODES = pd.DataFrame(RNG.integers(0, 4, size=(200, 3)).astype(float), columns=["a", "b", "c"])
-TEXTS = {"OneHotEncoder", "OrdinalEncoder"}
+TEXTS = ("OneHotEncoder", "OrdinalEncoder")
 CONVERTED: dict[str, tuple[Any, pd.DataFrame]] = {
     **{name: STEPS[name] for name in ("SimpleImputer", "StandardScaler", "MinMaxScaler", "MaxAbsScaler")},
     **{name: STEPS[name] for name in ("RobustScaler", "Binarizer", "FunctionTransformer", "SelectKBest", *TEXTS)},

@@ -33,7 +33,7 @@ def within(check: Callable[[], Any], seconds: float = 90.0) -> Any:
     return found
 
 
-def look(desk: Desk) -> None:
+def look(desk: Desk, *, foreign: bool = False) -> None:
     """Have a desk see its folder, and pretend that its worker found every model within policy."""
     desk.scan()
     for file in list(desk.state.files.values()):
@@ -49,6 +49,7 @@ def look(desk: Desk) -> None:
                     "answers": digest_of(file.now.answers),
                     "verdict": "outside policy" if b"[1 ; 0]" in desk.folder.read(file.name, 1000) else "within policy",
                     "result": "0" * 64,
+                    "foreign": foreign,
                 },
             )
 

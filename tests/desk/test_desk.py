@@ -135,6 +135,15 @@ def test_an_approval_against_the_verdict_needs_a_reason(folder: Path) -> None:
     approve(desk, "small.txt", reason="one record of a public register")
 
 
+def test_an_approval_of_a_file_that_can_hold_records_needs_a_reason(folder: Path) -> None:
+    desk = Desk(folder, OKAFOR)
+    look(desk, foreign=True)
+    with pytest.raises(RefusedActionError, match="it can hold records beside its model") as caught:
+        approve(desk, "rules.txt")
+    assert caught.value.field == "reason"
+    approve(desk, "rules.txt", reason="looked through: it holds comments alone")
+
+
 def test_the_author_does_not_check_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("glassine.desk.desk.account_of", lambda number: "lind")
     analyst = Desk(folder, LIND)

@@ -127,6 +127,7 @@ class Audits:
                         "answers": digest_of(answers),
                         "verdict": result["verdict"],
                         "result": digest,
+                        "foreign": any(not one["canonical"] for one in (result.get("findings") or {}).get("files", ())),
                     },
                 )
         except (DeskError, OSError) as error:

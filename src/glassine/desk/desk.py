@@ -209,9 +209,13 @@ class Desk:
             if decision not in DECISIONS:
                 raise RefusedActionError("a vote needs a decision.", remedy="Choose one.", field="decision")
             self._check_open(file, version)
-            verdict = self.verdict(version)
-            if not reason and (decision != "approve" or verdict != "within policy"):
+            audit = self.audit(version)
+            verdict = "" if audit is None else audit.verdict
+            foreign = audit is not None and audit.foreign
+            if not reason and (decision != "approve" or verdict != "within policy" or foreign):
                 why = "against the verdict" if verdict == "outside policy" else "without a verdict"
+                if verdict == "within policy":
+                    why = "because Glassine did not write the file, so that it can hold records beside its model"
                 why = {"changes": "with a request for changes", "reject": "with a rejection"}.get(decision, why)
                 raise RefusedActionError(
                     f"a reason is needed {why}.", remedy="Write one sentence for the analyst.", field="reason"

@@ -345,6 +345,7 @@ class Screens:
             "result": result,
             "page": (result or {}).get("page"),
             "verdict": "" if result is None else result["verdict"],
+            "foreign": (audit := desk.audit(version)) is not None and audit.foreign,
             "status_id": status,
             "barred": barred,
             "own": version.author == desk.person.account,

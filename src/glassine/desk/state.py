@@ -62,6 +62,7 @@ class Audit:
     answers: str  # Digest of the answers that it used
     verdict: str  # The verdict, or why there is none: ``not audited``
     result: str  # SHA-256 of the stored result
+    foreign: bool  # Whether the file is not what Glassine writes of its model, so that it can hold records beside it
     at: str
 
 
@@ -221,6 +222,7 @@ class DeskState:
                 answers=body["answers"],
                 verdict=body["verdict"],
                 result=body["result"],
+                foreign=body.get("foreign", False),
                 at=event.at,
             )
             said = [one.verdict for one in version.audits if one.answers == audit.answers][-1:]

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import lightgbm
 import numpy as np
-import treelite
-import xgboost
 
 FOLDER = Path(__file__).parent
 N, N_ASKED = 400, 50
@@ -26,6 +23,11 @@ def records() -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     """Write every file."""
+    # Only where the files are made anew are the libraries there.
+    import lightgbm
+    import treelite
+    import xgboost
+
     x, y = records()
     np.savetxt(FOLDER / "records.csv", np.column_stack([x, y]), delimiter=",", fmt="%.6f")
     several = y[:N] + (x[:N, 2] > 0)
