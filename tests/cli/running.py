@@ -53,6 +53,9 @@ def one_after_another() -> Iterator[Callable[..., int]]:
         def call(*arguments: str, cwd: Path) -> int:
             patch.chdir(cwd)
             patch.setattr(sys, "argv", ["glassine", *arguments])
+            # A module of the folder, such as a black box, is not that of another folder.
+            for name in [name for name in sys.modules if (cwd / f"{name}.py").exists()]:
+                patch.delitem(sys.modules, name)
             # Each command is a process of its own, as far as fits without a ledger are counted.
             with fresh_count(), pytest.raises(SystemExit) as ended:
                 main()

@@ -141,7 +141,7 @@ class ScorecardRegressor(OrdinaryLearner, AdditiveRegressor, AdditiveEstimator):
     >>> X = np.arange(200).reshape(-1, 1) % 100
     >>> card = ScorecardRegressor().fit(X, np.where(X[:, 0] > 50, 30.0, 10.0))
     >>> card.score(X, np.where(X[:, 0] > 50, 30.0, 10.0)) > 0.95, str(card.model_)
-    (True, 'scorecard of 2 items on 1 attribute')
+    (True, 'scorecard of 1 item on 1 attribute')
     """
 
     max_items: int = 10
