@@ -150,6 +150,12 @@ def test_harm_is_the_share_in_small_leaves_and_a_leaf_of_one(
     assert the(findings, "leaves_of_one").status == alone
 
 
+def test_a_figure_that_passes_is_not_beyond_its_limit() -> None:
+    check = the(audit(rules((4, 1), (300, 260)), domain=PUBLIC), "share_in_small_leaves")
+    # Rounded up to ten of 565 records it would be 1.8%.
+    assert (check.status, check.measured) == ("pass", check.limit)
+
+
 def test_each_named_policy_is_judged_in_one_line() -> None:
     findings = audit(rules((5, 4), (500, 400)), domain=PUBLIC)
     assert findings.verdict == "within policy"

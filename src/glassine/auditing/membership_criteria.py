@@ -168,7 +168,8 @@ def CERTAIN_BY_MEMBERSHIP(limit: float, cells: OutcomeCells, case: Case) -> Chec
     if not cells.certain.upper:
         return passed(f"No {case.part} is pure.", 0.0)
     return passed(
-        f"At most {limit:.1%} of {case.counted}, by an upper estimate, are {pure}.", rounded_share(high, fewest)
+        f"At most {limit:.1%} of {case.counted}, by an upper estimate, are {pure}.",
+        min(limit, rounded_share(high, fewest)),
     )
 
 
