@@ -85,6 +85,7 @@ NAMES_AND_SHAPES = (
     "persons names the column",
     "is a number in the domain",
     "is not a number in the domain",
+    "has special codes in the domain, which are no numbers to predict",
     "is compared with a number, but the domain declares other values of it",
     'labels="true" needs y',
 )

@@ -131,7 +131,7 @@ def test_no_kernel_is_compiled_after_the_charge(name: str, monkeypatch: pytest.M
     assert before == after
 
 
-ADDITIVE = ("additive, boosting", "regression, boosting", "scorecard")
+ADDITIVE = ("additive, boosting", "regression, boosting", "scorecard", "regression, scorecard")
 """What makes as many releases as released counts ask for."""
 
 
