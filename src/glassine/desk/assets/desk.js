@@ -108,12 +108,25 @@ async function show(moved) {
   const at = active && screen.contains(active)
     ? active.id ? `#${CSS.escape(active.id)}` : active.name ? `[name="${CSS.escape(active.name)}"]` : active.getAttribute("href") ? `[href="${CSS.escape(active.getAttribute("href"))}"]` : "" : "";
   const opened = [...screen.querySelectorAll("details")].map(one => one.open);
-  const kept = new Map([...screen.querySelectorAll("#content, #together, #trial")].map(one => [one.id, [...one.childNodes]]));
-  screen.innerHTML = text;
+  const kept = [...screen.querySelectorAll("#content, #together, #trial")];
   const same = shown === wanted;
+  // A frame that leaves the page loads anew, and its address worked once: it is moved, or the screen waits for it.
+  if (same && !screen.moveBefore && kept.some(one => one.querySelector("iframe"))) return;
+  const before = [...screen.childNodes];
+  const fresh = document.createElement("template");
+  fresh.innerHTML = text;
+  const places = new Map(kept.map(one => [one, fresh.content.getElementById(one.id)]));
+  screen.append(fresh.content);
+  if (same) {
+    for (const [one, place] of places) {
+      if (!place) continue;
+      place.replaceChildren();
+      for (const node of [...one.childNodes]) screen.moveBefore ? place.moveBefore(node, null) : place.append(node);
+    }
+  }
+  before.forEach(node => node.remove());
   if (same) {
     screen.querySelectorAll("details").forEach((one, i) => { if (opened[i] !== undefined) one.open = opened[i]; });
-    for (const [id, nodes] of kept) document.getElementById(id)?.replaceChildren(...nodes);
   } else if (innerWidth < 760) {
     const waiting = screen.querySelector(".waiting");
     if (waiting && wanted !== "queue") waiting.open = false;
