@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import webbrowser
 from collections.abc import Callable
+from socket import socket
 
 from glassine.desk.app import DeskApp
 from glassine.server.running import configured, listen
@@ -30,14 +31,14 @@ def serve(app: DeskApp, say: Callable[[str], None], *, open_browser: bool) -> No
         say("Another person used the address of this desk before you: it was closed. Start it again.")
 
 
-async def run_desk(app: DeskApp, listening: object) -> bool:
+async def run_desk(app: DeskApp, listening: socket) -> bool:
     """Serve until a signal ends it; return whether it ended because its code was used twice."""
     import uvicorn
 
     server = uvicorn.Server(configured(app.asgi, limits=app.limits, access=app.access))
     watching = asyncio.create_task(app.watch())
     contested = asyncio.create_task(app.session.contested.wait())
-    serving = asyncio.create_task(server.serve(sockets=[listening]))  # type: ignore[list-item]
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         await asyncio.wait({serving, contested}, return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -253,7 +253,7 @@ def _parts(attributes: Attributes, order: Sequence[int]) -> dict[int, Attributes
             if len(entries) == len(owners):
                 for number in order:
                     parts[number][name] = [entries[i] for i in rows[number]]
-    return parts  # type: ignore[return-value]
+    return dict[int, Attributes](parts)
 
 
 def _tree(whole: _Whole, place: int, domain: Domain | None) -> DecisionTree:
