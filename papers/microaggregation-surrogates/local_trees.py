@@ -116,7 +116,7 @@ class Scene:
     def measure(self, k: int, parameters: Mapping[str, Any]) -> dict[str, object]:
         """Return every figure of one group size and form."""
         split = self.split
-        explainer = SurrogateExplainer(self.black_box, k, **parameters).fit(split.X, split.y)
+        explainer = SurrogateExplainer(self.black_box, k, goal=None, **parameters).fit(split.X, split.y)
         release, training = explainer.release_, explainer.training_
         told = explainer.measures(split.X_out, split.y_out, n_draws=N_DRAWS)
         everybody = columns_of(release, np.concatenate([split.X, split.X_out]))

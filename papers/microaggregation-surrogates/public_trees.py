@@ -188,7 +188,7 @@ def measured(key: Mapping[str, str]) -> Mapping[str, object]:
     """Return the figures of one key."""
     of_kind, encoded = scenes(key["data"], int(key["seed"]), key["box"])
     objects = key["way"] in OBJECTS
-    parameters = {**WAYS[key["way"]], **FORMS[key["form"]]}
+    parameters = {"goal": None, **WAYS[key["way"]], **FORMS[key["form"]]}
     parameters["domain"] = encoded.plain if objects else encoded.domain
     if key["way"] == "taxonomy":
         parameters["distance"] = SemanticDistance(TAXONOMIES[key["data"]])
