@@ -185,7 +185,7 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     import numba
 
     _listen()
-    dispatcher: Any = numba.njit(nogil=True)(function)
+    dispatcher: Any = numba.njit(nogil=True, no_cfunc_wrapper=True)(function)
     with suppress(RuntimeError):
         dispatcher._cache = _disk()(function)
     return dispatcher

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
@@ -18,6 +19,10 @@ from glassine.records.arrays import AnyArray, Bools
 
 Moves: TypeAlias = Mapping[Literal, Literal | None]
 Kept: TypeAlias = tuple[Literal, int, "State"]
+Where: TypeAlias = Callable[[str, Literal | None], Bools]
+
+MOST_MASKS = 4096
+"""Masks of conditions that are kept while a tree is moved: its nodes share most of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,10 +91,14 @@ def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree
     # records.
     space = _space(moves, domain, numbers_only=True)
 
+    @lru_cache(maxsize=MOST_MASKS)
+    def where(name: str, literal: Literal | None) -> Bools:
+        return space[name].where(literal)
+
     def settle(index: int, state: State) -> tuple[int, list[Kept]]:
         """Pass through nodes with one possible branch to the next leaf or true split."""
         while True:
-            kept = _taken(tree, index, moves, space, state)
+            kept = _taken(tree, index, moves, space, where, state)
             if len(kept) != 1:
                 return index, kept
             _, index, state = kept[0]
@@ -110,7 +119,7 @@ def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree
 
 
 def _taken(
-    tree: DecisionTree, index: int, moves: Moves, space: Mapping[str, AttributeParts], state: State
+    tree: DecisionTree, index: int, moves: Moves, space: Mapping[str, AttributeParts], where: Where, state: State
 ) -> list[Kept]:
     """Return the branches of a node that stay, each with its moved literal and what is possible behind it."""
     kept: list[Kept] = []
@@ -120,9 +129,9 @@ def _taken(
         if name not in space:
             kept.append((branch.literal if moved is None else moved, branch.child, state))
             continue
-        parts = space[name]
-        old, new = rest.get(name, (parts.possible, parts.possible))
-        old_in, new_in = old & parts.where(branch.literal), new & parts.where(moved)
+        possible = space[name].possible
+        old, new = rest.get(name, (possible, possible))
+        old_in, new_in = old & where(name, branch.literal), new & where(name, moved)
         if moved is not None and _stays(old_in, new_in):
             kept.append((moved, branch.child, {**state, name: (old_in, new_in)}))
             rest[name] = (old & ~old_in, new & ~new_in)
