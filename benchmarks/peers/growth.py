@@ -1,4 +1,4 @@
-"""How Glassine's time grows with the records n, the attributes p, the depth, rules, leaves or trees, and the group k.
+"""How Glassine's time grows with the records n, the attributes p, the depth or the rules, and the group size k.
 
 Times are seconds of processors.
 """
@@ -76,48 +76,6 @@ SERIES = (
         size="p",
         values=(5, 10, 20, 40),
         fixed={"n": 100_000},
-    ),
-    Series(
-        task="private tree of depth 3, 20,000 records of numbers",
-        work="private tree",
-        size="p",
-        values=(5, 10, 20, 40),
-        fixed={"n": 20_000},
-    ),
-    Series(
-        task="private tree of depth 3 over 10 numbers",
-        work="private tree",
-        size="n",
-        values=(25_000, 50_000, 100_000, 200_000),
-        fixed={"p": 10},
-    ),
-    Series(
-        task="audit of a tree with data and holdout, 20,000 records of 10 numbers",
-        work="audit",
-        size="leaves",
-        values=(20, 80, 320, 1_280),
-        fixed={"n": 20_000, "p": 10},
-    ),
-    Series(
-        task="audit of a tree of 200 leaves with data and holdout, 10 numbers",
-        work="audit",
-        size="n",
-        values=(10_000, 20_000, 40_000, 80_000),
-        fixed={"leaves": 200, "p": 10},
-    ),
-    Series(
-        task="audit of a tree of 200 leaves with data and holdout, 20,000 records",
-        work="audit",
-        size="p",
-        values=(5, 10, 20, 40),
-        fixed={"leaves": 200, "n": 20_000},
-    ),
-    Series(
-        task="audit of a forest of trees of 50 leaves with a domain",
-        work="forest",
-        size="trees",
-        values=(5, 10, 20, 40),
-        fixed={"leaves": 50, "n": 20_000, "p": 10},
     ),
     Series(
         task="possible records of rules of width 3 over 100 binary attributes",

@@ -8,13 +8,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 from protocol import stopwatch
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.tree import DecisionTreeClassifier
 from warm import Done, Work
 from work_glassine import counting
 
 import glassine
-from glassine import Domain, Integer, Real
+from glassine import Domain, Real
 
 
 def dummies(n: int, p: int) -> tuple[pd.DataFrame, Any]:
@@ -63,52 +61,6 @@ def additive(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     )
 
 
-def numbers(n: int, p: int) -> tuple[pl.DataFrame, Any, Domain]:
-    """Return records of whole numbers below 1,000, classes that hang on three of them, and their domain."""
-    rng = np.random.default_rng([n, p])
-    X = rng.integers(0, 1000, (n, p))
-    y = (((X[:, 0] > 400) & (X[:, 1] > 300)) | (X[:, 2] > 800)) ^ (rng.random(n) < 0.1)
-    frame = pl.DataFrame({f"x{i}": X[:, i] for i in range(p)})
-    return frame, y.astype(np.int64), Domain({name: Integer(0, 999) for name in frame.columns})
-
-
-def private_tree(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
-    """Return the draw of a private tree over private quantiles."""
-    frame, y, domain = numbers(settings["n"], settings["p"])
-    return fitting(glassine.learners.PrivateTreeClassifier(epsilon=1.0, domain=domain, classes=(0, 1)), frame, y)
-
-
-def audit(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
-    """Return the audit of a tree with its training records, as many others, and the domain."""
-    n = settings["n"]
-    frame, y, domain = numbers(2 * n, settings["p"])
-    learner = DecisionTreeClassifier(max_leaf_nodes=settings["leaves"], random_state=0)
-    model = learner.fit(frame[:n].to_pandas(), y[:n])
-    both = frame.with_columns(target=pl.Series(y))
-    known = {"domain": domain, "data": both[:n], "holdout": both[n:], "target": "target"}
-
-    def work(seed: int) -> Done:
-        with stopwatch() as seconds:
-            glassine.audit(model, **known)
-        return seconds, {}
-
-    return work
-
-
-def forest(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
-    """Return the audit of a forest in its domain."""
-    frame, y, domain = numbers(settings["n"], settings["p"])
-    learner = RandomForestClassifier(settings["trees"], max_leaf_nodes=settings["leaves"], random_state=0)
-    model = learner.fit(frame.to_pandas(), y)
-
-    def work(seed: int) -> Done:
-        with stopwatch() as seconds:
-            glassine.audit(model, domain=domain)
-        return seconds, {}
-
-    return work
-
-
 def microaggregation(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     """Return the microaggregation of normal numbers."""
     X = np.random.default_rng(0).normal(size=(settings["n"], settings["p"]))
@@ -138,9 +90,6 @@ WORKS = {
     "tree": tree,
     "rule list": rule_list,
     "additive": additive,
-    "private tree": private_tree,
-    "audit": audit,
-    "forest": forest,
     "microaggregation": microaggregation,
     "worlds": worlds,
 }
