@@ -39,6 +39,9 @@ class AttributeParts:
         return np.asarray(literal.holds(self.values) & self.possible)
 
 
+Earlier: TypeAlias = dict[frozenset[str], list[dict[str, Bools]]]
+"""What earlier rules leave possible of each attribute, by the attributes of which they leave something out."""
+
 State: TypeAlias = Mapping[str, tuple[Bools, Bools]]
 """The possible values of each number: in the model before and after the move."""
 
@@ -176,23 +179,27 @@ def moved_rules(rules: RuleList, moves: Moves, domain: Domain) -> RuleList:
     # that hold for all values of the other attributes.
     space = _space(moves, domain, numbers_only=False)
     numbers = [name for name in space if not isinstance(domain[name], Category | Binary)]
-    earlier: list[dict[str, Bools]] = []
-    before: list[dict[str, Bools]] = []
+    # Only where a value may be missing can a missing value alone be left.
+    gaps = [name for name in numbers if space[name].possible[-1]]
+    earlier: Earlier = {}
+    before: Earlier = {}
     kept: list[Rule] = []
     for rule in rules.rules:
         moved = [moves[literal] for literal in rule.antecedent]
         old = _inside(rule.antecedent, rule.antecedent, space)
         new = _inside(rule.antecedent, moved, space)
-        rests = [(_rest(name, old, before, space), _rest(name, new, earlier, space)) for name in numbers]
-        lost = any(_only_gap(now) and not _only_gap(was) for was, now in rests)
-        before.append(old)
+        lost = any(
+            _only_gap(_rest(name, new, earlier, space)) and not _only_gap(_rest(name, old, before, space))
+            for name in gaps
+        )
+        _add(before, old, space)
         if any(not new[name].any() for name in numbers if name in new) or (lost and rule.antecedent):
             continue
         evidence = rule.evidence
         if lost and kept:
             # The earlier rules hold every number, so the last of them can stand for all that is left.
             evidence = kept.pop().evidence
-        earlier.append(new)
+        _add(earlier, new, space)
         antecedent = tuple(dict.fromkeys(literal for literal in moved if literal is not None))
         kept.append(replace(rule, antecedent=antecedent, evidence=evidence))
     changed = any(k != v for k, v in moves.items())
@@ -210,18 +217,22 @@ def _inside(
     return inside
 
 
-def _rest(
-    name: str, inside: Mapping[str, Bools], earlier: Iterable[Mapping[str, Bools]], space: Mapping[str, AttributeParts]
-) -> Bools:
+def _add(earlier: Earlier, inside: Mapping[str, Bools], space: Mapping[str, AttributeParts]) -> None:
+    """Add what a rule leaves possible to that of earlier ones, by the attributes of which it leaves something out."""
+    own = {name: mask for name, mask in inside.items() if (space[name].possible & ~mask).any()}
+    earlier.setdefault(frozenset(own), []).append(own)
+
+
+def _rest(name: str, inside: Mapping[str, Bools], earlier: Earlier, space: Mapping[str, AttributeParts]) -> Bools:
     """Return what is possible of an attribute under a rule and under no earlier one."""
-
-    def under(attribute: str) -> Bools:
-        return inside.get(attribute, space[attribute].possible)
-
-    rest = under(name).copy()
-    for one in earlier:
-        if not any((under(other) & ~mask).any() for other, mask in one.items() if other != name):
-            rest &= ~one.get(name, space[name].possible)
+    rest = inside.get(name, space[name].possible).copy()
+    for tested, rules in earlier.items():
+        others = tested - {name}
+        # Of an attribute that this rule does not test, what an earlier one leaves out stays possible.
+        if others <= inside.keys():
+            for one in rules:
+                if not any((inside[other] & ~one[other]).any() for other in others):
+                    rest &= ~one.get(name, space[name].possible)
     return rest
 
 
