@@ -52,7 +52,7 @@ def decimal(value: object, name: str) -> Fraction:
 
 
 def finite_float(value: object, name: str) -> float:
-    """Return a finite number as the nearest float to its decimal; a float is that of its own."""
+    """Return a finite number as the float nearest to its decimal: a float unchanged."""
     return value if type(value) is float and math.isfinite(value) else float(decimal(value, name))
 
 
