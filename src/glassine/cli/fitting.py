@@ -264,7 +264,10 @@ def run(order: Order, display: Display) -> Outcome:
         left_out=training.left_out,
         charge=charge.to_dict(),
         report=report,
-        errors=None if order.private or not number else errors_of(estimator, training.frame, shared.target),
+        # With exposures predictions are of one unit, and the targets are not.
+        errors=None
+        if order.private or not number or order.options.get("exposure") is not None
+        else errors_of(estimator, training.frame, shared.target),
         quality=None
         if order.private or number or order.model not in ADDED
         else quality(estimator.model_, training.frame, shared.target),
