@@ -179,7 +179,7 @@ MOST_LINES = 6582
 """Most lines of code in both rooms, which hold the records of all learners; the aim is 4,500.
 
 Seven of them read special codes, which decide what a cell of a number becomes; eight say how far cells lie off a
-step. Fifty-two sum residuals of counts of events and read exposures, and fifteen keep special codes out of quantiles."""
+step. Fifty-two sum residuals of counts of events and read exposures; fifteen keep special codes out of quantiles."""
 
 
 @pytest.mark.slow
