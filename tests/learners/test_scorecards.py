@@ -213,7 +213,7 @@ def test_the_second_look_costs_more_where_records_times_mu_are_few() -> None:
 
 def test_at_small_strength_there_are_few_rounds_and_declared_thresholds_are_the_bins() -> None:
     # 377 of records times mu over the root of attributes: faint, as measured.
-    assert LEVELS_OF_DECLARED.whole(strength(n_terms=1, n_records=3770, mu=0.1)) == 1
+    assert LEVELS_OF_DECLARED.whole(strength(n_terms=1, n_records=3770, mu=0.1)) == 2
     assert choices(classes=True, n_terms=1, n_records=3770, mu=0.1).rounds == 12
     frame, y = people(300)
     fitted = PrivateEBMClassifier(epsilon=0.1, domain=DOMAIN, classes=(0, 1), random_state=1).fit(frame, y)

@@ -46,8 +46,10 @@ EARLY = 0.15
 EARLY_CLASSES = 0.3
 """The same on classes, where there are pairs."""
 
-LEVELS_OF_DECLARED = BudgetRule(knots=((500.0, 1.0), (4000.0, 6.0)))
-"""Levels of bins by strength where thresholds are declared: the cells between them alone, then finer ones within."""
+LEVELS_OF_DECLARED = BudgetRule(knots=((500.0, 2.0), (4000.0, 6.0)))
+"""Levels of bins by strength where thresholds are declared: the cells between them, and finer ones within.
+
+Two at least: where the thresholds are poor, one would lose far more than the second costs."""
 
 MERGE_OF_DECLARED = BudgetRule(knots=((300.0, 0.1), (600.0, 2.0)))
 """Deviations of noise up to which these bins merge, by strength: with few records all between thresholds stay."""
