@@ -224,7 +224,7 @@ def test_at_small_strength_there_are_few_rounds_and_declared_thresholds_are_the_
 
 
 def test_the_choice_of_pairs_by_the_rule_costs_little_where_none_stands_out() -> None:
-    frame, y = people(400)
+    frame, y = people(2000)
     parts: dict[str, Any] = {"domain": DOMAIN, "classes": (0, 1), "random_state": 0, "interactions": "auto"}
     fitted = PrivateEBMClassifier(epsilon=0.4, **parts).fit(frame, y)
     (chosen,) = (event for event in fitted.certificate_.events if "pairs" in event.name)
