@@ -192,7 +192,7 @@ def grouped(folder: Path) -> dict[str, str]:
     frame = people(120).select(NUMBERS)
     groups = {
         "mdav": g.microaggregation.microaggregate(frame, 10),
-        "v-mdav": g.microaggregation.microaggregate(frame, 10, method="v-mdav", scaling="none"),
+        "v-mdav": g.microaggregation.microaggregate(frame, 10, gamma=0.2, scaling="none"),
         "gower": g.microaggregation.microaggregate(people(120).select(NAMES), 12, distance="gower", domain=domain()),
     }
     names = ("labels", "sizes", "representatives", "sse", "information_loss", "names")
