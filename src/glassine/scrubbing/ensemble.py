@@ -58,7 +58,7 @@ def scrub_ensemble(
 
     Guarantee
     ---------
-    None. Trees stay as large as they were: a membership advantage that follows from their number of leaves stays as well.
+    None. Trees keep their leaves, and with them the membership advantage that follows from their number.
 
     Parameters
     ----------
