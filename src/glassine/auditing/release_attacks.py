@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from glassine.attacks.membership.gap import gap_attack
@@ -138,7 +139,6 @@ def midpoints_of(
 def _stacked(parts: Sequence[Any]) -> Any:
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
-    import polars as pl
 
     return pl.concat(parts, how="vertical_relaxed")
 

@@ -21,7 +21,9 @@ from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, check_choice, parameter
 from glassine.exports import Displayed
+from glassine.formats import as_model
 from glassine.formats.format import PublishedModel
+from glassine.formats.judged import ensemble_in
 from glassine.models import AdditiveModel, DecisionTree, Evidence, RegressionModel, RuleList, TreeEnsemble
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.models.implied import OutcomeCounts, implied_advantage
@@ -123,9 +125,6 @@ def scrub(
     InvalidParameterError
         If ``persons`` comes without data, or without ``smallest_leaf``, on which alone it has an effect.
     """
-    from glassine.formats import as_model
-    from glassine.formats.judged import ensemble_in
-
     check_domain(domain)
     if persons is not None:
         if data is None or not (smallest_leaf or largest_advantage):
@@ -138,14 +137,14 @@ def scrub(
             domain = domain.restrict([name for name in domain if name != persons])
     several = ensemble_in(model, domain)
     if several is not None:
-        from glassine.scrubbing.ensemble import scrub_ensemble
-
         for name, asked in (("smallest_leaf", smallest_leaf), ("largest_advantage", largest_advantage)):
             if asked:
                 raise InvalidModelError(
                     f"{parameter(name)} is for one tree: leaves of an ensemble are made larger by training it again.",
                     remedy="Train it again with larger leaves, and leave the parameter out.",
                 )
+        from glassine.scrubbing.ensemble import scrub_ensemble
+
         done_of = scrub_ensemble(several, domain, lambda literal: _round(literal, domain), keep_sizes=counts == "keep")
         return ScrubResult(model=done_of.model, n_rounded=done_of.n_rounded, n_dropped=done_of.n_dropped, n_merged=0)
     model = as_model(model, domain)
