@@ -30,7 +30,7 @@ from glassine.report.blocks import (
     heads,
 )
 from glassine.report.charts import draw_bar
-from glassine.report.domain_chart import range_of
+from glassine.report.domain_chart import draw_domain, range_of
 from glassine.report.page import blocks_html
 from glassine.report.rendering import page_of
 from glassine.report.sections.parts import Scale, part_rows, parts_of
@@ -276,8 +276,6 @@ def _words(name: str) -> str:
 
 
 def _domain(domain: Any, audience: Audience) -> Shown:
-    from glassine.report.domain_chart import draw_domain
-
     rows = []
     for name in list(domain)[:MOST_ROWS]:
         kind = _words(type(domain[name]).__name__)

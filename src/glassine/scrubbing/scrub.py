@@ -21,6 +21,7 @@ from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, check_choice, parameter
 from glassine.exports import Displayed
+from glassine.formats import as_model
 from glassine.formats.format import PublishedModel
 from glassine.models import AdditiveModel, DecisionTree, Evidence, RegressionModel, RuleList
 from glassine.models.guarantee import DOMAIN_FROM_DATA
@@ -121,8 +122,6 @@ def scrub(
     InvalidParameterError
         If ``persons`` comes without data, or without ``smallest_leaf``, on which alone it has an effect.
     """
-    from glassine.formats import as_model
-
     check_domain(domain)
     if persons is not None:
         if data is None or not (smallest_leaf or largest_advantage):
