@@ -244,12 +244,12 @@ def _add_splits(builder: TreeBuilder[int], tree: dict[str, str], n: int, file: _
             if not (bound.is_integer() and 0 <= bound < len(chosen)):
                 raise InvalidModelError(f"node {i} splits on list {bound:g} of categories, of {len(chosen)}.")
             values = spelled(name, chosen[int(bound)], codes, domain, "the LightGBM model")
-            pair = picked(name, values, domain, (False, any(gaps)))
+            pair = picked(name, values, domain, (False, any(gaps)), codes)
         elif missing_type == ZERO:
             raise UnsupportedModelError("the LightGBM tree takes zeros for missing values, which is not read.")
         elif codes is not None:  # categories in order: a threshold on their codes
             below = min(len(codes), max(0, math.floor(max(-1.0, min(float(len(codes)), bound))) + 1))
-            pair = picked(name, codes[:below], domain, gaps)
+            pair = picked(name, codes[:below], domain, gaps, codes)
         else:
             pair = sides(name, "<=", _beside_zero(bound), domain, gaps)
         builder.split(i, pair, (left[i], right[i]), Evidence(total=sizes[i]))

@@ -153,10 +153,9 @@ def own_names(estimator: object, width: int, domain: Domain | None) -> tuple[str
 def first_columns(estimator: Any, domain: Domain | None) -> list[Column]:
     """Return the columns that an estimator, or the first step of a pipeline, was fitted on."""
     first = estimator
-    if "Pipeline" in sklearn_names(estimator):
-        steps = list(estimator.steps)
-        last = steps[-1][1]
-        first = next((step for _, step in steps if step is not None and step != "passthrough"), last)
+    while parts := getattr(first, "steps", None) or getattr(first, "transformer_list", None):
+        # Of a FeatureUnion or a pipeline, what is left out was fitted on nothing.
+        first = next((step for _, step in parts if step is not None and not isinstance(step, str)), parts[-1][1])
     return [Number(name) for name in own_names(first, int(_fitted(first, "n_features_in_")), domain)]
 
 
