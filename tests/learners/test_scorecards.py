@@ -32,6 +32,7 @@ from glassine.learners.additive.publishing import matched
 from glassine.learners.additive.targets import second_look
 from glassine.models import AdditiveModel, NumericBins, Term
 from glassine.models.scorecard import card_items
+from glassine.privacy.accounting import DiscreteGaussianNoise
 
 DOMAIN = Domain(
     {
@@ -228,6 +229,7 @@ def test_the_choice_of_pairs_by_the_rule_costs_little_where_none_stands_out() ->
     parts: dict[str, Any] = {"domain": DOMAIN, "classes": (0, 1), "random_state": 0, "interactions": "auto"}
     fitted = PrivateEBMClassifier(epsilon=0.4, **parts).fit(frame, y)
     (chosen,) = (event for event in fitted.certificate_.events if "pairs" in event.name)
+    assert isinstance(chosen, DiscreteGaussianNoise)
     assert chosen.share is not None
     assert chosen.share <= 0.001
     assert not any(len(term.bins) == 2 for term in fitted.model_.terms)
