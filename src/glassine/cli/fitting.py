@@ -265,10 +265,9 @@ def run(order: Order, display: Display) -> Outcome:
         left_out=training.left_out,
         charge=charge.to_dict(),
         report=report,
-        # With exposures predictions are of one unit, and the targets are not.
         errors=None
-        if order.private or not number or order.options.get("exposure") is not None
-        else errors_of(estimator, training.frame, shared.target),
+        if order.private or not number
+        else errors_of(estimator, training.frame, shared.target, order.options.get("exposure")),
         quality=None
         if order.private or number or order.model not in ADDED
         else quality(estimator.model_, training.frame, shared.target),
