@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from glassine.desk import workers
 from glassine.desk.app import Session, Tickets
 from glassine.desk.folder import Folder
 from glassine.desk.screens import REPORT_POLICY
-from glassine.desk.workers import ENVIRONMENT, Job
+from glassine.desk.workers import ENVIRONMENT, Job, Workers
 from glassine.privacy import Ledger
 from tests.desk.desks import LIND, OKAFOR, RULES, Served, bound, within
 
@@ -248,23 +247,23 @@ def test_a_press_trains_and_charges_once(folder: Path, monkeypatch: pytest.Monke
     (folder / "domain.json").write_text(json.dumps({"schema": "glassine.domain/1", "attributes": attributes}))
     Ledger(folder / "budget.sqlite").budget("study", 3)
     touched: list[str] = []
-    opened, run = Folder.opened, workers.run
+    opened, run = Folder.opened, Workers.run
 
     def open_file(folder: Folder, name: str, under: str = "") -> Any:
         touched.append(name)
         return opened(folder, name, under)
 
-    async def run_job(job: Job) -> Any:
+    async def run_job(workers: Workers, job: Job) -> Any:
         touched.extend(job.words)
-        return await run(job)
+        return await run(workers, job)
 
     monkeypatch.setattr(Folder, "opened", open_file)
-    monkeypatch.setattr("glassine.desk.workbench.run", run_job)
+    monkeypatch.setattr(Workers, "run", run_job)
     served = Served(folder, LIND)
     try:
         served.audited("domain.json")
         asked = {
-            **{"key": "abc123", "kind": "tree", "target": "ill", "dataset": "study", "epsilon": "1"},
+            **{"key": "abc123", "kind": "tree", "target": "ill", "account": "study", "epsilon": "1"},
             **{"records": "records.csv", "domain": "domain.json", "ledger": "budget.sqlite"},
         }
         assert json.loads(served.ask("POST", "/api/work/ledger", asked)[1])["left"] == {"study": [3.0, 3.0]}
@@ -296,5 +295,60 @@ def test_a_press_trains_and_charges_once(folder: Path, monkeypatch: pytest.Monke
         assert "private-tree.json" in page or "trusted research" in page.lower()
         phases = [event.body["phase"] for event in served.app.desk.refresh().events if event.kind == "charged"]
         assert phases == ["begun", "done"]
+    finally:
+        served.stop()
+
+
+def test_copies_are_measured_on_records_that_were_chosen_and_appear_as_they_are_made(folder: Path) -> None:
+    lines = [f"{20 + n % 50},{'yes' if n % 3 else 'no'}" for n in range(300)]
+    (folder / "records.csv").write_text("\n".join(["age,ill", *lines]) + "\n")
+    (folder / "ages.txt").write_text(
+        "classes: [no] [yes]\nif [age <= 41.5] then [yes] ([80 ; 70] examples)\nelse [no] ([60 ; 90] examples)\n"
+    )
+    attribute = {"name": "age", "type": "integer", "lo": 0, "hi": 120}
+    (folder / "domain.json").write_text(json.dumps({"schema": "glassine.domain/1", "attributes": [attribute]}))
+    served = Served(folder, LIND)
+    try:
+        served.audited("ages.txt", "domain.json")
+        file = next(one for one in served.app.desk.state.files.values() if one.name == "ages.txt")
+        asked = {"file": file.id, "domain": "domain.json"}
+        measured = {**asked, "measured": "records.csv"}
+        assert json.loads(served.ask("POST", "/api/work/stops", measured)[1])["field"] == "predicted"
+        assert served.ask("POST", "/api/work/stops", {**measured, "predicted": "none"})[0] in (200, 422)
+        assert served.ask("POST", "/api/work/stops", {**measured, "predicted": "ill"})[0] == 200
+        stops = served.app.workbench._stops[file.now.sha256]
+        within(lambda: not stops.running)
+        assert stops.failure == ""
+        assert stops.made[0]["as_trained"]
+        assert all(one["predicts"].startswith("Accuracy ") for one in stops.made)
+        failed = [(one["failed"], one["unknown"]) for one in stops.made[1:]]
+        assert failed == sorted(failed, reverse=True)
+        assert "On the records" in served.ask("GET", f"/api/workbench/{file.id}")[1]
+        number = stops.made[-1]["number"]
+        written = served.ask("POST", "/api/work/keep", {**asked, "number": str(number)})[1]
+        assert (folder / json.loads(written)["written"]).read_text() == stops.made[-1]["model"]
+        assert served.ask("POST", "/api/work/keep", {**asked, "number": "99"})[0] == 422
+        assert served.ask("POST", "/api/work/forget", asked)[0] == 200
+        # What the analyst sees of the records is asked for by itself, and marked.
+        assert served.ask("POST", "/api/work/form", asked)[0] == 200
+        seen = {"file": file.id, "column": "age", "records": "records.csv"}
+        assert served.ask("POST", "/api/work/seen", seen)[0] == 200
+        assert sum(served.app.workbench._shown["ages.txt", "age"]["bars"]) == 300
+    finally:
+        served.stop()
+
+
+def test_two_versions_are_judged_together_without_a_domain(folder: Path) -> None:
+    served = Served(folder)
+    try:
+        served.audited("rules.txt")
+        (folder / "rules.txt").write_text(RULES.replace("23", "24").replace("520", "519"))
+        file = within(lambda: next((f for f in list(served.app.desk.state.files.values()) if f.before), None))
+        served.audited("rules.txt")
+        shown = served.ask("GET", f"/api/files/{file.id}/together")[1]
+        assert "Together:" in shown
+        assert "the widest bounds that the models allow" in shown
+        assert "smoker: 24, 41" in shown
+        assert "519, 90" in shown
     finally:
         served.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,7 @@ from glassine import __version__
 from glassine.desk.acro import as_results
 from glassine.desk.desk import Desk, text_of
 from glassine.desk.events import DeskEvent
+from glassine.desk.heads import chain_of, envelope, exported
 from glassine.desk.state import DECISIONS, DeskState, Signing
 from glassine.errors import DeskError, RefusedActionError
 from glassine.files import json_text
@@ -67,7 +69,10 @@ def sign(desk: Desk, asked: Mapping[str, Any]) -> int:
             if author and not named:
                 raise RefusedActionError(f"{file.name} belongs to your account: another checker signs it.")
             files.append({"file": file.id, "name": file.name, "sha256": file.now.sha256, "acro": file.now.acro})
-        body = {**stated, "files": files, "head": log.head}
+        body: dict[str, Any] = {**stated, "files": files, "head": log.head}
+        if desk.key is not None:
+            made = envelope(desk, json.dumps(body, sort_keys=True))
+            body["signature"] = {name: made[name] for name in ("public_key", "signature")}
         return log.append("signed", desk.person, desk.now(), body).number
 
 
@@ -100,8 +105,7 @@ def release(desk: Desk, number: int, render: Render) -> Path:
             kept.mkdir()
             _write_new(kept / "record.json", json_text(record_of(state, desk, "checkers", signing)))
             _write_new(kept / "record.html", render(record_of(state, desk, "checkers", signing)))
-            head = {"identity": desk.identity, "entries": len(state.events), "head": desk.head}
-            _write_new(kept / "chain.json", json_text(head))
+            _write_new(kept / "chain.json", exported(desk, chain_of(desk)))
             if not private.exists():
                 kept.rename(private)
             temporary.rename(target)
@@ -137,6 +141,8 @@ def _write(desk: Desk, state: DeskState, signing: Signing, target: Path, render:
     public = record_of(state, desk, "public", signing)
     _write_new(target / "results.json", json_text(as_results(entries)))
     _write_new(target / "record.json", json_text(public))
+    if desk.key is not None:
+        _write_new(target / "record.signed.json", exported(desk, public))
     _write_new(target / "record.html", render(public))
 
 
@@ -176,7 +182,7 @@ def record_of(state: DeskState, desk: Desk, audience: str, signing: Signing | No
             "files": [{"name": one["name"], "sha256": one["sha256"]} for one in signing.body["files"]],
         }
     if audience == "checkers":
-        record["chain"] = {"identity": desk.identity, "entries": len(state.events), "head": desk.head}
+        record["chain"] = chain_of(desk)
     return record
 
 

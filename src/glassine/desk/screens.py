@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import functools
 import io
-import json
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from glassine.desk.acro import ACRO_FILES
 from glassine.desk.auditing import ASK_FORMAT, Audits
 from glassine.desk.desk import Desk
 from glassine.desk.folder import IMAGES
+from glassine.desk.heads import exported
 from glassine.desk.releasing import LIMITS, record_of
 from glassine.desk.state import DECISIONS, WORDS, FileState, Version
 from glassine.desk.stated import STATED
@@ -213,7 +213,7 @@ class Screens:
         what = asked.get("what")
         if what == "record":
             audience = "checkers" if asked.get("audience") == "checkers" else "public"
-            text = json.dumps(record_of(self._desk.state, self._desk, audience), indent=2) + "\n"
+            text = exported(self._desk, record_of(self._desk.state, self._desk, audience))
             self._desk.record("exported", {"audience": audience})
             return text.encode(), _download("application/json", f"record-{audience}.json")
         file = self._desk.file(str(asked.get("file", "")))
@@ -356,6 +356,11 @@ class Screens:
             "needed": desk.settings.needed,
             "missing": [item for item in requests if item not in asked],
             "requests": requests,
+            "asked": {
+                name: one
+                for name, one in STATED.items()
+                if one.asks(str(((result or {}).get("page") or {}).get("kind", "")))
+            },
             "before": file.before,
             "compared": self._compared(file),
             "domains": [
