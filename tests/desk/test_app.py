@@ -339,16 +339,20 @@ def test_copies_are_measured_on_records_that_were_chosen_and_appear_as_they_are_
 
 
 def test_two_versions_are_judged_together_without_a_domain(folder: Path) -> None:
+    (folder / "rules.txt").write_text(RULES.replace("smoker", "age <= 41.5"))
     served = Served(folder)
     try:
         served.audited("rules.txt")
-        (folder / "rules.txt").write_text(RULES.replace("23", "24").replace("520", "519"))
+        moved = RULES.replace("smoker", "age <= 42.5").replace("23", "24").replace("520", "519")
+        (folder / "rules.txt").write_text(moved)
         file = within(lambda: next((f for f in list(served.app.desk.state.files.values()) if f.before), None))
         served.audited("rules.txt")
         shown = served.ask("GET", f"/api/files/{file.id}/together")[1]
-        assert "Together:" in shown
+        # Each version passes alone; together they show the one person between the two thresholds.
+        assert "Together: Outside policy" in shown
+        assert "1 of 3 intersections of the models holds fewer than 10 records" in shown
         assert "the widest bounds that the models allow" in shown
-        assert "smoker: 24, 41" in shown
+        assert "age &lt;= 42.5: 24, 41" in shown
         assert "519, 90" in shown
     finally:
         served.stop()

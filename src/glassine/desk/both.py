@@ -6,10 +6,11 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from glassine.domain import Attribute, Between, Binary, Category, Domain, Real
+from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Real
 from glassine.domain.forms import form_of_literals
 from glassine.errors import UnsupportedModelError
 from glassine.files import read_once, write_json
@@ -38,15 +39,13 @@ def main() -> None:
 
 
 def widest(literals: Iterable[Any]) -> Domain:
-    """Return a domain with every value that conditions tell apart, and more on both sides.
-
-    Two models that are compatible with a dataset of any narrower domain are with one of this.
+    """Return a domain with a value on each side of every threshold, and one that no condition names.
 
     Examples
     --------
-    >>> domain = widest([Between("age", hi=40.5), Between("age", hi=60)])
-    >>> domain["age"].lo, domain["age"].hi, domain["age"].thresholds
-    (39.5, 61.0, (40.5, 60.0))
+    >>> domain = widest([Between("age", hi=40.5), Between("age", hi=60.5), Between("dose", hi=0.25)])
+    >>> domain["age"].lo, domain["age"].hi, domain["dose"].resolution
+    (39, 62, 0.1)
     """
     literals = tuple(literals)
     cuts: dict[str, set[float]] = {}
@@ -63,8 +62,14 @@ def widest(literals: Iterable[Any]) -> Domain:
         elif entry["type"] == "category":
             values = dict.fromkeys(value for one in literals if one.attribute == name for value in one.values)
             attributes[name] = Category((*values, OTHER), missing=name in missing)
+        elif entry["type"] == "integer":
+            attributes[name] = Integer(math.ceil(edges[0]) - 2, math.floor(edges[-1]) + 2, missing=name in missing)
         else:
-            attributes[name] = Real(edges[0] - 1, edges[-1] + 1, thresholds=tuple(edges), missing=name in missing)
+            # Steps that fit twice between any two thresholds: a continuum has no single values to count.
+            gap = min((b - a for a, b in pairwise(edges)), default=1.0)
+            step = 10.0 ** math.floor(math.log10(gap / 2))
+            lo, hi = math.floor(edges[0] / step) - 1, math.ceil(edges[-1] / step) + 1
+            attributes[name] = Real(lo * step, hi * step, resolution=step, missing=name in missing)
     return Domain(attributes)
 
 
