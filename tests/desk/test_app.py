@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
+from glassine.desk import Desk
 from glassine.desk.app import Session, Tickets
 from glassine.desk.folder import Folder
 from glassine.desk.screens import REPORT_POLICY
 from glassine.desk.workers import ENVIRONMENT, Job, Workers
 from glassine.privacy import Ledger
-from tests.desk.desks import LIND, OKAFOR, RULES, Served, bound, within
+from tests.desk.desks import BERG, LIND, OKAFOR, RULES, Served, approve, bound, within
 
 pytestmark = pytest.mark.slow
 
@@ -356,3 +357,32 @@ def test_two_versions_are_judged_together_without_a_domain(folder: Path) -> None
         assert "519, 90" in shown
     finally:
         served.stop()
+
+
+def test_an_analyst_reads_no_note_of_a_checker(folder: Path) -> None:
+    analyst = Served(folder, LIND)
+    try:
+        analyst.audited("rules.txt")
+        for person in (OKAFOR, BERG):
+            desk = Desk(folder, person)
+            desk.scan()
+            approve(desk, "rules.txt", reason="agreed in public", note="thought in private")
+        within(lambda: len(analyst.app.desk.state.events) > 4)
+        (file,) = analyst.app.desk.state.files.values()
+        ticket = json.loads(analyst.ask("POST", "/api/tickets", {"what": "record", "audience": "checkers"})[1])[
+            "ticket"
+        ]
+        for path in (f"/api/queue/{file.id}", "/api/record", "/api/record?audience=checkers", f"/t/{ticket}"):
+            status, body, _ = analyst.ask("GET", path)
+            assert (status, "thought in private" in body) == (200, False), path
+            assert "agreed in public" in body
+    finally:
+        analyst.stop()
+
+
+def test_a_table_that_cannot_be_split_is_shown_as_text(served: Served, folder: Path) -> None:
+    (folder / "wide.csv").write_text("x" * 150_000)
+    served.audited("wide.csv")
+    file = next(one for one in served.app.desk.state.files.values() if one.name == "wide.csv")
+    status, body, _ = served.ask("GET", f"/api/files/{file.id}/text")
+    assert (status, "x" * 1000 in body) == (200, True)

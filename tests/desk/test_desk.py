@@ -525,3 +525,25 @@ def test_no_field_hides_what_the_scripts_ask_a_form_for(path: Path) -> None:
     scripts = "".join(one.read_text() for one in path.parents[1].glob("assets/*.js"))
     asked = set(re.findall(r"\bform\.(\w+)", scripts)) | {"dataset", "elements", "closest", "contains"}
     assert not asked & set(names)
+
+
+def test_a_folder_that_somebody_prepared_is_no_release(desks: tuple[Desk, Desk], folder: Path) -> None:
+    for desk in desks:
+        approve(desk, "rules.txt")
+    first = desks[0]
+    first.refresh()
+    number = sign(first, {**STATED, "files": ready(first)})
+    # The approved bytes lie in it, and beside them what nobody approved.
+    prepared = folder / "release-1"
+    prepared.mkdir()
+    (prepared / "rules.txt").write_bytes((folder / "rules.txt").read_bytes())
+    (prepared / "secret.csv").write_text("name,illness\n")
+    with pytest.raises(DeskError, match="exists and is not this release"):
+        release(first, number, render)
+    assert first.refresh().written == {}
+    shutil.rmtree(prepared)
+    prepared.symlink_to(folder / "elsewhere")
+    with pytest.raises(DeskError, match="exists and is not this release"):
+        release(first, number, render)
+    prepared.unlink()
+    assert release(first, number, render) == prepared

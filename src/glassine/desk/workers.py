@@ -10,11 +10,15 @@ import os
 import re
 import shutil
 import signal
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from glassine.desk.folder import NOT_FOLLOWED
+from glassine.errors import DeskError
 
 MEMORY = 4_000_000_000
 """Bytes of address space; libraries reserve far more than they use."""
@@ -209,8 +213,11 @@ def _kill(number: int | None) -> None:
 
 
 def _copy(source: Path, target: Path) -> str:
-    sha = hashlib.sha256()
-    with source.open("rb") as stream, target.open("xb") as out:
+    # As the folder opens its files: no link is followed, and no pipe is waited for.
+    sha, handle = hashlib.sha256(), os.open(source, os.O_RDONLY | NOT_FOLLOWED)
+    with os.fdopen(handle, "rb") as stream, target.open("xb") as out:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise DeskError(f"cannot open {source}: it is no regular file.", path=source)
         while part := stream.read(1 << 20):
             sha.update(part)
             out.write(part)

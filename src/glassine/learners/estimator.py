@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, get_annotations, signature
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -101,7 +101,7 @@ class Parameters:
 
     def _html_repr(self) -> str:
         """Return what a notebook shows in place of scikit-learn's box: the model, or parameters before the fit."""
-        return Displayed._repr_html_(self)
+        return Displayed._repr_html_(cast("Displayed", self))
 
     __signature__ = InOneOrder()
 
