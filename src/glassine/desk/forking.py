@@ -102,7 +102,7 @@ class ForkServer:
             os.chdir(job["folder"])
             os.environ["HOME"] = job["folder"]
             _streams(Path(job["folder"]))
-            # The job can tell the desk nothing but what it writes into its folder.
+            # All that a job says to the desk is what it writes into its folder.
             for descriptor in (self._said, self._asked, self._ended, self._woken):
                 os.close(descriptor)
             limit(*self._limits)

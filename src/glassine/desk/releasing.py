@@ -106,8 +106,8 @@ def release(desk: Desk, number: int, render: Render) -> Path:
         _write_new(kept / "record.json", json_text(notes))
         _write_new(kept / "record.html", render(notes))
         _write_new(kept / "chain.json", exported(desk, chain_of(desk)))
-        # A killed process may have left a folder without the event: it is as it would be written now. Anything else
-        # there was put there by somebody, and files that nobody approved may lie in it.
+        # A killed process may have left a folder without the event: it is as it would be written now. Another folder
+        # of this name can hold files without an approval.
         if os.path.lexists(target):
             if _content(target) != _content(temporary):
                 raise DeskError(

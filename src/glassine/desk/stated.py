@@ -11,7 +11,7 @@ from glassine.errors import DeskError, RefusedActionError
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class StatedField:
     """What a publisher can state of the training data."""
 
     option: str  # Of the command that audits
@@ -26,25 +26,29 @@ class Statement:
 
 
 CELLS = ("tree", "rule", "ensemble", "additive", "surrogate")
-STATED: dict[str, Statement] = {
-    "one_record_per_person": Statement("--one-record-per-person", "flag", "No person has several training records."),
-    "unweighted": Statement("--unweighted", "flag", "No weights were used in training."),
-    "public_cuts": Statement("--public-cuts", "flag", "All cut points were fixed without the training data.", of=CELLS),
-    "stated_leaf": Statement("--stated-leaf", "number", "Fewest training records of any leaf or rule", of=CELLS),
-    "stated_step": Statement(
+STATED: dict[str, StatedField] = {
+    "one_record_per_person": StatedField("--one-record-per-person", "flag", "No person has several training records."),
+    "unweighted": StatedField("--unweighted", "flag", "No weights were used in training."),
+    "public_cuts": StatedField(
+        "--public-cuts", "flag", "All cut points were fixed without the training data.", of=CELLS
+    ),
+    "stated_leaf": StatedField("--stated-leaf", "number", "Fewest training records of any leaf or rule", of=CELLS),
+    "stated_step": StatedField(
         "--stated-step", "number", "Step to whose multiples published counts are rounded", of=CELLS
     ),
-    "n": Statement("--n", "number", "Training records", of=("regression", "ensemble")),
-    "family": Statement(
+    "n": StatedField("--n", "number", "Training records", of=("regression", "ensemble")),
+    "family": StatedField(
         "--family",
         "choice",
         "Family of the outcome",
         ("gaussian", "binomial", "poisson", "gamma", "cox", "multinomial"),
         ("regression",),
     ),
-    "errors": Statement("--errors", "choice", "What standard errors follow from", ("model", "robust"), ("regression",)),
-    "settings_tried": Statement("--settings-tried", "number", "Settings among which one was chosen on the data"),
-    "domain": Statement("--domain", "file", "File of the folder that holds the public cut points", of=CELLS),
+    "errors": StatedField(
+        "--errors", "choice", "What standard errors follow from", ("model", "robust"), ("regression",)
+    ),
+    "settings_tried": StatedField("--settings-tried", "number", "Settings among which one was chosen on the data"),
+    "domain": StatedField("--domain", "file", "File of the folder that holds the public cut points", of=CELLS),
 }
 """What a publisher can state, by field of the form."""
 

@@ -178,7 +178,7 @@ class Workers:
             self._pids.pop(number, None)
 
     async def _started(self, job: Job, folder: Path) -> int:
-        """Start a process of its own, and return its exit status; it ends with this task."""
+        """Start a new process, and return its exit status; it ends with this task."""
         # -P: the worker's folder, which holds files of others, is no place to import from.
         limits = (str(MEMORY), str(SECONDS))
         command = [sys.executable, "-P", "-m", "glassine.desk.confined", *limits, job.module, *job.words]
