@@ -19,7 +19,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from glassine import AuditSettings, Domain, Policy, Real, audit, scrub
 from glassine.attacks.membership.midpoint import midpoint_attack
@@ -141,6 +141,9 @@ def test_thresholds_of_all_trees_are_judged() -> None:
 
 BOOSTED = {
     "histogram boosting": lambda x, y: HistGradientBoostingClassifier(max_iter=20, early_stopping=False).fit(x, y),
+    "histogram boosting behind a scaler": lambda x, y: make_pipeline(
+        StandardScaler(), HistGradientBoostingClassifier(max_iter=20, early_stopping=False)
+    ).fit(x, y),
     "gradient boosting": lambda x, y: GradientBoostingClassifier(n_estimators=20, max_depth=4).fit(x, y),
 }
 
