@@ -105,7 +105,7 @@ def test_counts_of_events_are_fitted_with_their_exposures(folder: Path, run: Run
     assert done.status == 0, done.err
     model = load_model(folder / "m.json")
     assert model.link == "log"  # type: ignore[union-attr]
-    low, high = model.predict({"age": np.array([25.0, 65.0])})  # type: ignore[union-attr]
+    low, high = model.predict({"age": np.array([25.0, 65.0])})
     assert high > 3 * low
     assert "falls" in (folder / "r.html").read_text()
     again = (*options[2:], "--overwrite")
