@@ -266,16 +266,16 @@ def test_the_report_says_of_which_class_people_are_certain_how_many_and_where(es
     assert page.count('class="mean"') >= len(groups)
 
 
-def test_the_report_says_for_how_many_a_value_is_probable_whatever_else_is_true(estimate: Disclosure) -> None:
+def test_the_report_says_for_how_many_a_value_is_probable_in_every_dataset(estimate: Disclosure) -> None:
     found = finding(estimate)
     low = identified_disclosure(estimate, search=False).low[estimate.people.person].max(axis=1)
     counts = {p: int((low >= p - 1e-9).sum()) for p in (0.99, 0.9, 0.5)}
     assert {one.probability: one.people for one in found.identified} == counts
     assert 0 < counts[0.99] < estimate.people.n_people
-    line = f"Whatever else is true, some value has a probability of at least 0.99 for {counts[0.99]} records"
+    line = f"In every possible dataset, some value has a probability of at least 0.99 for {counts[0.99]} records"
     assert line in " ".join(render_text(found).split())
     assert line in render_html(found, title="t")
-    assert "Whatever else is true" not in render_text(replace(found, identified=()))
+    assert "In every possible dataset" not in render_text(replace(found, identified=()))
 
 
 def test_small_numbers_of_certain_people_are_rounded(estimate: Disclosure) -> None:

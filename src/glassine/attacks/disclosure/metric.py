@@ -14,7 +14,7 @@ FEW = 0.05
 """Fewest people by which the curvature of a cell is estimated."""
 
 FLAT = 1e-9
-"""Curvature of the penalties below which a direction is left as it is: that of the entropy is 1."""
+"""Curvature of the penalties below which a direction is not scaled: that of the entropy is 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

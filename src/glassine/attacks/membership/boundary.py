@@ -189,7 +189,7 @@ class _Metric:
         return self._values[attribute]
 
     def _candidates(self, attribute: str) -> AnyArray:
-        """Return values one of which is nearest, whatever conditions of the model must hold."""
+        """Return values one of which is nearest, for any conditions of the model."""
         if attribute not in self._aims:
             values = [value for value in self._distinct(attribute)[0].tolist() if value is not None and value == value]
             bounds: list[float] = []

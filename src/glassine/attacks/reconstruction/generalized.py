@@ -1,6 +1,6 @@
 """Dist_G under any joint distribution: a generalized probabilistic dataset (Definition 3 of the paper).
 
-Attributes that depend on each other along a tree are exact, whatever the number of records. A distribution over whole
+Attributes that depend on each other along a tree are exact for any number of records. A distribution over whole
 datasets is exact, too, and enumerates them: it is for small ones.
 """
 
@@ -224,8 +224,8 @@ def generalized_dist_g(known: ProbabilisticDataset, joint: AttributeTree | Weigh
     >>> known = reconstruct(
     ...     parse_rules("if [a] then [true] ([0 ; 2] examples)\nelse [false] ([1 ; 0] examples)"), domain
     ... )
-    >>> alike = AttributeTree(domain, [None, "a"], [[0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]]])
-    >>> known.dist_g(), round(generalized_dist_g(known, alike), 3)
+    >>> joined = AttributeTree(domain, [None, "a"], [[0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]]])
+    >>> known.dist_g(), round(generalized_dist_g(known, joined), 3)
     (0.5, 0.319)
 
     No two records are equal:

@@ -166,7 +166,7 @@ class DisclosureFinding:
     certain : tuple of CertainFinding
         Of whom the value is practically certain: by class, then by class in the subgroups where most are.
     identified : tuple of IdentifiedFinding
-        Of whom a value has at least a probability whatever else is true; empty of a sample.
+        Of whom a value has at least a probability in every possible dataset; empty of a sample.
     details : DisclosureDetails or None
         What else the holder of the data asked for.
     """

@@ -80,12 +80,12 @@ def certain_text(finding: DisclosureFinding) -> tuple[str, ...]:
 
 
 def identified_text(finding: DisclosureFinding) -> tuple[str, ...]:
-    """Return for how many people a value is so probable whatever else is true; nothing where it is for nobody."""
+    """Return for how many people a value is so probable in every possible dataset; nothing where it is for none."""
     reached = [one for one in finding.identified if one.people != 0]
     if not reached:
         return ()
     counts = ", ".join(f"{one.probability:g} for {people(one.people)}" for one in reached)
-    return (f"Whatever else is true, some value has a probability of at least {counts}.",)
+    return (f"In every possible dataset, some value has a probability of at least {counts}.",)
 
 
 def _some(rows: Sequence[CertainFinding]) -> list[CertainFinding]:
