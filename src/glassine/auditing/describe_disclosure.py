@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.disclosure import Disclosure, identified_disclosure
+from glassine.attacks.disclosure import Adversary, Disclosure, identified_disclosure, infer_sensitive
+from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints
 from glassine.attacks.disclosure.anonymity import anonymity
 from glassine.attacks.disclosure.leaves import ExpectedLeaves
 from glassine.attacks.membership.outputs import generator
@@ -261,8 +262,6 @@ WEAKER = "the attacker was assumed to use less than the tree publishes."
 
 def assume(question: SensitiveQuestion, inputs: AuditInputs, settings: DisclosureSettings) -> Outcome[Inferred]:
     """Return what an attacker infers under stated assumptions, at any cost."""
-    from glassine.attacks.disclosure import infer_sensitive
-    from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints
     from glassine.attacks.disclosure.predictions import OTHER_CLASSES
     from glassine.attacks.disclosure.remedies import Remedies, class_tables, measure_remedies
 
@@ -362,8 +361,6 @@ def _seed(random_state: int | np.random.Generator | None) -> int:
 
 def _attacker(question: SensitiveQuestion, tree: DecisionTree, settings: DisclosureSettings) -> Adversary:
     """Return the attacker that is assumed, as far as the model states nothing of its learning algorithm."""
-    from glassine.attacks.disclosure import Adversary
-
     criterion: Any = "gini" if question.settings.criterion in (None, "none") else question.settings.criterion
     domain = question.domain
     codes = [name for name in tree.attributes if domain is not None and name in domain]

@@ -56,15 +56,19 @@ RESTRICT = remedy(
 DECLARE = remedy(
     "Declare the domain: {step}. The cut points of an inferred domain are not public.", "explain", domain=None
 )
+UNROUNDED = remedy(
+    "{Retrain} on values that are rounded to public cut points, or take extra trees, which draw thresholds at random."
+)
+ROUND_TREES = remedy(
+    "Round the thresholds of all trees to public cut points: {step}. Or {retrain} on values that are rounded to them.",
+    "scrub",
+)
 ROUND_CUTS = remedy("Move cuts to public cut points and remove published ranges: {step}.", "scrub")
 ROUNDED: Remedies = {
     "tree": ROUND,
     "rule list": ROUND,
     "additive model": ROUND_CUTS,
-    "ensemble": remedy(
-        "{Retrain} on values that are rounded to public cut points, or take extra trees, which draw thresholds at "
-        "random."
-    ),
+    "ensemble": ROUND_TREES,
     "release": DECLARE,
     "release as published": RESTRICT,
 }

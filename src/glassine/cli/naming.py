@@ -174,6 +174,8 @@ def in_commands(
     files = {
         **(files or {}),
         **({"clean copy": f"clean{copies[0].extension}"} if copies else {}),
+        # The copy of an ensemble is Glassine's own JSON.
+        **({"clean copy": "clean.json"} if findings.subject.kind == "ensemble" else {}),
         **predicted,
         # A comma would end the name of a class.
         **({CLASSES: ",".join(classes)} if classes and not any("," in name for name in classes) else {}),

@@ -20,7 +20,8 @@ Placement: TypeAlias = Literal["at nodes", "midpoints", "values", "random", "unk
 """Where a learner places thresholds: halfway between two values of the records at a node, halfway between two
 neighbouring values of all records, on a value itself, at random, or the file does not say."""
 
-LINKS = ("shares", "identity", "logit", "softmax")
+Link: TypeAlias = Literal["shares", "identity", "logit", "softmax"]
+"""What becomes of the mean of shares, or of the sum of scores."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,7 +41,7 @@ class Scoring:
     """
 
     forest: Forest
-    link: Literal["shares", "identity", "logit", "softmax"]
+    link: Link
     base: tuple[float, ...] = (0.0,)
     mean: bool = False
 

@@ -30,7 +30,7 @@ from glassine.report.blocks import (
     heads,
 )
 from glassine.report.charts import draw_bar
-from glassine.report.domain_chart import range_of
+from glassine.report.domain_chart import draw_domain, range_of
 from glassine.report.page import blocks_html
 from glassine.report.rendering import page_of
 from glassine.report.sections.parts import Scale, part_rows, parts_of
@@ -164,7 +164,7 @@ def _forest(forest: Any, audience: Audience) -> Shown:
 
 
 def _ensemble(ensemble: Any, audience: Audience) -> Shown:
-    """Return what an ensemble of trees is; its file is what is released."""
+    """Return what an ensemble of trees is."""
     ensemble = getattr(ensemble, "model", ensemble)
     leaves, thresholds = ensemble.leaves, ensemble.thresholds
     of = f"of {wording.plural(len(thresholds), 'attribute')}"
@@ -276,8 +276,6 @@ def _words(name: str) -> str:
 
 
 def _domain(domain: Any, audience: Audience) -> Shown:
-    from glassine.report.domain_chart import draw_domain
-
     rows = []
     for name in list(domain)[:MOST_ROWS]:
         kind = _words(type(domain[name]).__name__)
@@ -340,7 +338,7 @@ def _ledger(ledger: Any, audience: Audience) -> Shown:
 
 def _scrubbed(result: Any, audience: Audience) -> Shown:
     """Return a scrubbed copy; how many leaves were merged can follow from records, and is for the checker."""
-    inner = _model(result.model, audience)
+    inner = (_ensemble if hasattr(result.model, "n_trees") else _model)(result.model, audience)
     changes = tuple(
         Fact(_words(name.removeprefix("n_")), f"{entry:,}", "")
         for name, entry in _figures(result)
@@ -431,6 +429,7 @@ DRAWN: Mapping[str, Callable[[Any, Audience], Shown]] = {
     "glassine.learners.summaries.multiplicity.Multiplicity": _multiplicity,
     "glassine.privacy.ledger.Ledger": _ledger,
     "glassine.scrubbing.additive.AdditiveScrub": _scrubbed,
+    "glassine.scrubbing.ensemble.EnsembleScrub": _scrubbed,
     "glassine.scrubbing.regression.RegressionScrub": _scrubbed,
     "glassine.scrubbing.scrub.ScrubResult": _scrubbed,
     "glassine.surrogates.release.SurrogateRelease": _release,
