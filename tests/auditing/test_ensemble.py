@@ -19,7 +19,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from glassine import AuditSettings, Domain, Policy, Real, audit, scrub
 from glassine.attacks.membership.midpoint import midpoint_attack
@@ -31,7 +31,7 @@ from glassine.auditing.shadow_ensembles import MOST_TREES, describe_shadows, sha
 from glassine.data.labels import Sample
 from glassine.data.table import as_table
 from glassine.domain.single import single_sides
-from glassine.errors import InvalidDataError, UnsupportedModelError
+from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError
 from glassine.formats import EnsembleFile, as_ensemble, load_judged, write_clean
 from glassine.formats.judged import as_written
 from glassine.models import TreeEnsemble
@@ -141,6 +141,9 @@ def test_thresholds_of_all_trees_are_judged() -> None:
 
 BOOSTED = {
     "histogram boosting": lambda x, y: HistGradientBoostingClassifier(max_iter=20, early_stopping=False).fit(x, y),
+    "histogram boosting behind a scaler": lambda x, y: make_pipeline(
+        StandardScaler(), HistGradientBoostingClassifier(max_iter=20, early_stopping=False)
+    ).fit(x, y),
     "gradient boosting": lambda x, y: GradientBoostingClassifier(n_estimators=20, max_depth=4).fit(x, y),
 }
 
@@ -227,6 +230,29 @@ def test_other_records_than_those_of_training_are_noticed() -> None:
     findings = audit(forest(200), records(999, 0), "y", domain=DOMAIN)
     assert statuses(findings)["largest_advantage"] == "unknown"
     assert "another number of records" in meaning(findings, "largest_advantage")
+
+
+def test_rates_that_the_file_does_not_say_are_stated() -> None:
+    bare = dataclasses.replace(of_file("lightgbm.txt"), rate=None, base_rate=None)
+    assert statuses(audit(bare))["largest_advantage"] == "unknown"
+    assert any("share of the rarer class" in one.text for one in audit(bare).advice)
+    settled = AuditSettings(statements=Statements(learning_rate=0.001, base_rate=0.1))
+    assert statuses(audit(bare, settings=settled))["largest_advantage"] == "pass"
+    for wrong in (Statements(learning_rate=0.5), Statements(base_rate=0.05)):
+        with pytest.raises(InvalidParameterError, match="contradicts the file"):
+            audit(of_file("lightgbm.txt"), settings=AuditSettings(statements=wrong))
+    with pytest.raises(InvalidParameterError, match="averaged"):
+        audit(forest(20), settings=AuditSettings(statements=Statements(learning_rate=0.1)))
+    with pytest.raises(InvalidParameterError, match=r"at most 0\.5"):
+        Statements(base_rate=0.9)
+
+
+def test_what_no_study_calibrates_asks_for_no_statement() -> None:
+    data = records(300, 0, classes=3)
+    three = RandomForestClassifier(5, min_samples_leaf=30, random_state=0).fit(data[NAMES], data["y"])
+    said = " ".join(one.text for one in audit(three, data, "y").advice)
+    assert "Nothing more can be done about this check" in said
+    assert "Ask the publisher for the number" not in said
 
 
 def test_the_smallest_leaf_is_that_of_any_tree() -> None:

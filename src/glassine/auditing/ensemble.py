@@ -83,7 +83,10 @@ class EnsembleSubject(Subject):
         # The file of an ensemble is what is released: there is no written model in its place.
         inputs, stated = replace(inputs, estimator=False), inputs.statements
         read = opened.value if isinstance(opened.value, TreeEnsemble) else as_ensemble(opened.value, inputs.domain)
-        ensemble, table = read.stated(n=stated.n_records), inputs.table
+        ensemble, table = (
+            read.stated(n=stated.n_records, learning_rate=stated.learning_rate, base_rate=stated.base_rate),
+            inputs.table,
+        )
         if table is not None and not len(table):
             raise InvalidDataError("data hold no record.", remedy="Give the training records, or leave them out.")
         comparison = DataComparison()
@@ -129,6 +132,17 @@ class EnsembleSubject(Subject):
         if self.ensemble.n_records is not None:
             return self.ensemble.n_records
         return None if self.table is None else len(self.table)
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """What the publisher can state, so that the law of parameters says what it implies; nothing where it cannot."""
+        ensemble = self.ensemble
+        if uncalibrated(ensemble) or self.counts_people:
+            return ()
+        if not self.n_records:
+            return ("n_records",)
+        rate = ("learning_rate",) if ensemble.combined == "sum" and ensemble.rate is None else ()
+        return (*(("base_rate",) if self.spread.by == "two equal classes" else ()), *rate)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -26,6 +26,9 @@ from glassine.auditing.criterion import (
     OF_FITS,
     PROVING,
     SAME_RECORDS,
+    STATED_FIT,
+    STATED_RATES,
+    UNCALIBRATED,
     WITHOUT,
     Check,
     PartFacts,
@@ -169,6 +172,8 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
         helpful = _recoded(case) if case.odd else MATCHING
     elif helpful is COUNTED and case.has_data and case.of_classes:
         helpful = CLASSED
+    elif helpful is STATED_FIT and case.lacks is not None and "n_records" not in case.lacks:
+        helpful = STATED_RATES if case.lacks else UNCALIBRATED
     elif helpful is HELD_OUT and isinstance(case.facts.get("membership"), Measured):
         helpful = MORE_HELD_OUT
     elif check.rule == "named_by_thresholds" and helpful is DOMAIN and case.has_domain and not case.domain_inferred:

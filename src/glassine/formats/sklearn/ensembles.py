@@ -93,9 +93,14 @@ def own_columns(model: Any, columns: list[Column]) -> list[Column]:
 
 
 def _by_attribute(
-    features: Sequence[Ints], bounds: Sequence[Array], columns: Sequence[Column], domain: Domain | None
+    features: Sequence[Ints],
+    bounds: Sequence[Array],
+    columns: Sequence[Column],
+    domain: Domain | None,
+    *,
+    rounded: bool = True,
 ) -> dict[str, Array]:
-    """Return the distinct thresholds on each attribute, in its own unit, increasing."""
+    """Return the distinct thresholds on each attribute, in its own unit, increasing; ``rounded`` as in splits."""
     every = np.concatenate([*features, np.zeros(0, dtype=np.int64)])
     values = np.concatenate([*bounds, np.zeros(0)])
     if every.size and not (every.min() >= 0 and every.max() < len(columns)):
@@ -109,7 +114,7 @@ def _by_attribute(
         own = np.unique(values[every == place])
         own = own[np.isfinite(own)]
         if column.steps:
-            own = np.array([column.pulled_back(bound) for bound in own.tolist()])
+            own = np.array([column.pulled_back(bound, rounded=rounded) for bound in own.tolist()])
         found.setdefault(column.attribute, []).append(own[np.isfinite(own)])
     return {name: np.unique(np.concatenate(parts)) for name, parts in found.items() if sum(map(len, parts))}
 
@@ -261,6 +266,7 @@ def _histogram(
             [nodes[i]["num_threshold"][own].astype(float) for i, own in enumerate(split)],
             columns,
             domain,
+            rounded=False,
         ),
         # Halfway between two values of few, else on one at a quantile.
         placed="values",
