@@ -15,7 +15,6 @@ from glassine.domain.forms import form_of_literals
 from glassine.errors import UnsupportedModelError
 from glassine.files import read_once, write_json
 from glassine.formats import load_file
-from glassine.models import DecisionTree, RuleList
 
 OTHER = "any other value"
 """A value of a category that neither version names."""
@@ -25,10 +24,10 @@ MOST = 12
 
 def main() -> None:
     """Write ``changes.json`` and ``domain.json``; arguments: the version before, and now."""
-    models = []
+    models: list[Any] = []
     for name in sys.argv[1:]:
         model = load_file(read_once(Path(name)), None).model
-        if not isinstance(model, DecisionTree | RuleList):
+        if not hasattr(model, "cells"):
             raise UnsupportedModelError(
                 "only trees and rule lists are judged together without a domain.",
                 remedy="Ask for the public cut points, and record the answer.",
@@ -73,8 +72,8 @@ def widest(literals: Iterable[Any]) -> Domain:
     return Domain(attributes)
 
 
-def changes(before: DecisionTree | RuleList, now: DecisionTree | RuleList) -> Mapping[str, Any]:
-    """Return which conditions and parts each version has and the other has not; at most a dozen of each."""
+def changes(before: Any, now: Any) -> Mapping[str, Any]:
+    """Return which conditions and parts each of two versions has alone; at most a dozen of each."""
     parts = [Counter(_part(cell) for cell in model.cells) for model in (before, now)]
     conditions = [Counter(map(str, dict.fromkeys(model.literals))) for model in (before, now)]
     return {
