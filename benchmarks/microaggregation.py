@@ -92,7 +92,7 @@ def warm() -> None:
     """Compile what is compiled at its first use."""
     microaggregate(normal(20_000, 2), 5)
     microaggregate(normal(100, 2), 5)
-    microaggregate(normal(100, 2), 5, method="v-mdav")
+    microaggregate(normal(100, 2), 5, gamma=0.2)
 
 
 def measure(key: Mapping[str, str]) -> dict[str, object]:
@@ -133,7 +133,7 @@ def widths() -> None:
         took = fit_seconds(normal(n, p), k)
         say(f"{n:>9,} x {p}, k = {k}: {took:.3f} s ({search_method(n, k, p)})")
     X = normal(5_000, 10)
-    took = fit_seconds(X, 20, method="v-mdav")
+    took = fit_seconds(X, 20, gamma=0.2)
     say(f"    5,000 x 10, k = 20, V-MDAV: {took:.2f} s; MDAV {fit_seconds(X, 20):.3f} s")
     took = fit_seconds(normal(20_000, 10), 20, distance="gower")
     say(f"   20,000 x 10, k = 20, Gower: {took:.3f} s")
@@ -151,7 +151,7 @@ def quality() -> None:
         data["California housing"] = np.loadtxt(housing, delimiter=",")[:, :8]
     for name, X in data.items():
         for k in (3, 20):
-            mdav, variable = microaggregate(X, k), microaggregate(X, k, method="v-mdav")
+            mdav, variable = microaggregate(X, k), microaggregate(X, k, gamma=0.2)
             say(
                 f"{name} {X.shape}, k = {k}: SSE {mdav.sse:,.1f}, information loss {mdav.information_loss:.4f}; "
                 f"V-MDAV {variable.sse:,.1f}, {variable.information_loss:.4f}"
@@ -171,7 +171,7 @@ def rule() -> None:
             for k in (3, 20, 100, 1_000):
                 if 10 * k > n or n * n * p / k > 1e10:
                     continue
-                table = read_records(normal(n, p), "euclidean", None)
+                table, _ = read_records(normal(n, p), "euclidean", None)
                 metric = metric_of(table, scaling="standard", distance="euclidean", domain=None)
                 points = ScaledRecords.scaled(table.numbers, table.codes, metric)
                 scan, tree = (search_seconds(points, k, method) for method in ("scan", "kd-tree"))

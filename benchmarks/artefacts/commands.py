@@ -186,7 +186,7 @@ EXPLAINED = {
     "release of the paper": f"explain make answers.csv {BOX} -k 40 --target answer --form paper --seed 3 -o "
     "release.json "
     "--report report.json",
-    "v-mdav": f"explain make answers.csv {BOX} -k 30 --target answer --method v-mdav --max-depth 2 --seed 3 -o "
+    "v-mdav": f"explain make answers.csv {BOX} -k 30 --target answer --gamma 0.2 --max-depth 2 --seed 3 -o "
     "release.json",
     "private release": f"explain make answers.csv {BOX} --target answer --epsilon 1 --partition public --seed 3 "
     "-o release.json --report report.txt",

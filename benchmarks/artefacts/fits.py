@@ -108,7 +108,7 @@ FITS: dict[str, Make] = {
     ),
     "explainer": explainer(),
     "explainer, paper": explainer(form="paper", min_samples_leaf=1),
-    "explainer, v-mdav": explainer(method="v-mdav", k=30),
+    "explainer, v-mdav": explainer(gamma=0.2, k=30),
     "explainer, numbers": explainer(distance="euclidean", scaling="none", max_depth=2, k=60),
     "explainer, private": explainer(epsilon=1.0, partition="public", n_cells=4),
     "explainer, private, microaggregation": explainer(epsilon=1.0, k=60, fixed_black_box=True),

@@ -151,7 +151,7 @@ def attacked(folder: Path) -> dict[str, str]:
     tree = g.load_model(folder / "cart.json")
     numbers = [g.data.Sample(side.select(NUMBERS), side["ill"].to_numpy()) for side in (frame, others)]
     return as_json(
-        attacks=g.attacks.attack_membership(tree, *both, random_state=0),
+        attacks=g.attacks.attack_membership(tree, both[0], holdout=both[1], random_state=0),
         gap=g.attacks.gap_attack(tree, *both, random_state=0),
         loss=g.attacks.loss_attack(tree, *both, random_state=0),
         black_box=g.attacks.black_box_attack(tree, *numbers, n_estimators=10, random_state=0),
@@ -192,7 +192,7 @@ def grouped(folder: Path) -> dict[str, str]:
     frame = people(120).select(NUMBERS)
     groups = {
         "mdav": g.microaggregation.microaggregate(frame, 10),
-        "v-mdav": g.microaggregation.microaggregate(frame, 10, method="v-mdav", scaling="none"),
+        "v-mdav": g.microaggregation.microaggregate(frame, 10, gamma=0.2, scaling="none"),
         "gower": g.microaggregation.microaggregate(people(120).select(NAMES), 12, distance="gower", domain=domain()),
     }
     names = ("labels", "sizes", "representatives", "sse", "information_loss", "names")

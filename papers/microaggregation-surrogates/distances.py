@@ -23,7 +23,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "Euclidean, standardized": {},
     "Euclidean, not scaled": {"scaling": "none"},
     "Gower": {"distance": "gower"},
-    "Euclidean, V-MDAV": {"method": "v-mdav"},
+    "Euclidean, V-MDAV": {"gamma": 0.2},
     "categories, Gower": {"distance": "gower"},
     "categories, taxonomy": {},
 }

@@ -43,7 +43,7 @@ def lost(n: int, k: int) -> int:
     return n - k if 2 * k <= n < 3 * k else 0
 
 
-def columns_of(release: SurrogateRelease, X: npt.NDArray[np.float64]) -> ConformedColumns:
+def columns_of(release: SurrogateRelease, X: npt.NDArray[Any]) -> ConformedColumns:
     """Return records as a release reads them."""
     return read(open_records(X, release.domain)[2], release.domain, refuse_outside=False)
 
@@ -113,10 +113,10 @@ class Scene:
         tree = DecisionTreeClassifier(random_state=0).fit(split.X, split.y)
         return cls(split=split, black_box=black_box, answers=answers, global_tree=tree.predict(split.X_out))
 
-    def measure(self, k: int, form: str) -> dict[str, object]:
+    def measure(self, k: int, parameters: Mapping[str, Any]) -> dict[str, object]:
         """Return every figure of one group size and form."""
         split = self.split
-        explainer = SurrogateExplainer(self.black_box, k, **FORMS[form]).fit(split.X, split.y)
+        explainer = SurrogateExplainer(self.black_box, k, **parameters).fit(split.X, split.y)
         release, training = explainer.release_, explainer.training_
         told = explainer.measures(split.X_out, split.y_out, n_draws=N_DRAWS)
         everybody = columns_of(release, np.concatenate([split.X, split.X_out]))
@@ -191,7 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if seed not in scenes:
             scenes[seed] = Scene.of(seed, given)
         k = scenes[seed].split.k(float(key["share"]))
-        return {"k": k} | scenes[seed].measure(k, key["form"])
+        return {"k": k} | scenes[seed].measure(k, FORMS[key["form"]])
 
     resume(given.results / "local_trees.csv", keys(given.quick), measure)
 

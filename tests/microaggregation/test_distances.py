@@ -214,7 +214,7 @@ def test_a_domain_gives_the_ranges_and_the_order_of_values() -> None:
     with pytest.raises(InvalidDataError, match="undeclared"):
         microaggregate(frame.with_columns(job=pl.lit("pope")), 2, distance="gower", domain=domain)
     with pytest.raises(InvalidDataError, match="is a category"):
-        microaggregate(frame, 2, domain=domain)
+        microaggregate(frame, 2, distance="euclidean", domain=domain)
 
 
 def test_frames_of_every_kind_give_the_same_groups() -> None:

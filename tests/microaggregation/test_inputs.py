@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
+from glassine.domain import Category, Domain, Integer
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
 from glassine.microaggregation import Microaggregation, microaggregate
 
@@ -28,8 +29,7 @@ def test_k_of_any_whole_type(k: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "cart"}, "method must be"),
-        ({"method": None}, "method must be"),
+        ({"gamma": "cart"}, "gamma must be"),
         ({"scaling": "robust"}, "scaling must be"),
         ({"distance": "cosine"}, "distance must be"),
         ({"distance": np.array([1, 2])}, "distance must be"),
@@ -83,7 +83,30 @@ def test_a_misspelt_option_is_an_error() -> None:
 )
 def test_records_that_cannot_be_read_are_refused(given: Any, message: str) -> None:
     with pytest.raises(InvalidDataError, match=message):
-        microaggregate(given, 1)
+        microaggregate(given, 1, distance="euclidean")
+
+
+def test_the_default_distance_takes_categories() -> None:
+    rng = np.random.default_rng(0)
+    jobs = rng.choice(["mason", "nurse"], 60)
+    mixed = pd.DataFrame({"age": rng.integers(18, 91, 60), "job": jobs})
+    declared = Domain({"age": Integer(18, 90), "job": Category(("mason", "nurse"))})
+    tables: Any = ((mixed, None), (mixed.to_numpy(dtype=object).tolist(), None), (mixed, declared))
+    for X, domain in tables:
+        found = microaggregate(X, 10, domain=domain)
+        assert found.metric.distance == "gower"
+        assert found.labels.tolist() == microaggregate(X, 10, domain=domain, distance="gower").labels.tolist()
+    # Numbers, texts of numbers and truth values are none.
+    plain: Any = (
+        mixed[["age"]],
+        mixed[["age"]].astype(str),
+        mixed.assign(job=jobs == "mason"),
+        [[1.0, 2], [3, 4]] * 20,
+    )
+    for X in plain:
+        assert microaggregate(X, 10).metric.distance == "euclidean"
+    with pytest.raises(InvalidDataError, match="as many values"):
+        microaggregate([["a", 1], ["b"]], 1)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +131,7 @@ def test_numbers_beside_text_stay_numbers() -> None:
 
 def test_no_value_is_told() -> None:
     with pytest.raises(InvalidDataError) as caught:
-        microaggregate(pl.DataFrame({"a": ["secret", "other"]}), 1)
+        microaggregate(pl.DataFrame({"a": ["secret", "other"]}), 1, distance="euclidean")
     assert "secret" not in str(caught.value)
 
 

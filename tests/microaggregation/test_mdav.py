@@ -25,7 +25,7 @@ from tests.microaggregation.reference import (
 
 
 def points(X: npt.ArrayLike, scaling: str = "standard") -> ScaledRecords:
-    table = read_records(np.asarray(X, dtype=float), "euclidean", None)
+    table, _ = read_records(np.asarray(X, dtype=float), "euclidean", None)
     metric = metric_of(table, scaling=scaling, distance="euclidean", domain=None)
     return ScaledRecords.scaled(table.numbers, table.codes, metric)
 
@@ -127,7 +127,7 @@ def test_the_printed_algorithm_has_a_group_of_3k() -> None:
 @pytest.mark.parametrize("gamma", [0.0, 0.2, 1.1, 3.0])
 def test_v_mdav_agrees_with_plain_numpy(gamma: float) -> None:
     for kind, X, k in cases(48, seed=7, largest=50):
-        found = microaggregate(X, k, method="v-mdav", gamma=gamma)
+        found = microaggregate(X, k, gamma=gamma)
         assert found.labels.tolist() == v_mdav(standardized(X), k, gamma).tolist(), (kind, X.shape, k)
         assert found.sizes.min() >= k
         assert found.sizes.max() <= 3 * k - 2 or k == 1
@@ -137,10 +137,10 @@ def test_v_mdav_follows_the_data_where_mdav_cannot() -> None:
     rng = np.random.default_rng(0)
     # Clusters of 5 records: MDAV with k = 4 must tear them apart.
     X = np.repeat(rng.normal(size=(8, 2)) * 100, 5, axis=0) + rng.normal(size=(40, 2))
-    fixed, variable = microaggregate(X, 4), microaggregate(X, 4, method="v-mdav", gamma=1.1)
+    fixed, variable = microaggregate(X, 4), microaggregate(X, 4, gamma=1.1)
     assert variable.sizes.tolist() == [5] * 8
     assert variable.information_loss < fixed.information_loss / 100
-    assert microaggregate(X, 4, method="v-mdav", gamma=0).sizes.tolist() == [4] * 10
+    assert microaggregate(X, 4, gamma=0).sizes.tolist() == [4] * 10
 
 
 def test_one_record_can_change_all_groups() -> None:
@@ -178,9 +178,9 @@ def recorder(told: list[int]) -> Callable[[int, int], None]:
 
 def test_progress_ends_with_all_records() -> None:
     X = np.random.default_rng(0).normal(size=(300, 3))
-    for method in ("mdav", "v-mdav"):
+    for gamma in (None, 0.2):
         told: list[int] = []
-        microaggregate(X, 5, method=method, progress=recorder(told))
+        microaggregate(X, 5, gamma=gamma, progress=recorder(told))
         assert told[-1] == 300
         assert told == sorted(told)
     seen: list[int] = []

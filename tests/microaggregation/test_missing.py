@@ -29,7 +29,7 @@ def with_gaps(X: FloatArray, seed: int) -> FloatArray:
 
 def test_groups_with_missing_values_are_those_of_plain_numpy() -> None:
     for i, (_, X, k) in enumerate(cases(16, seed=5, largest=40)):
-        table = read_records(with_gaps(X, i), "euclidean", None)
+        table, _ = read_records(with_gaps(X, i), "euclidean", None)
         metric = metric_of(table, scaling="standard", distance="euclidean", domain=None)
         points = ScaledRecords.scaled(table.numbers, table.codes, metric)
         assert points.mdav(k, None).tolist() == mdav(points.rows, k).tolist()

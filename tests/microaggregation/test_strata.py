@@ -17,9 +17,9 @@ X = RNG.normal(size=(300, 3)) * (1, 5, 0.2)
 WARD = RNG.choice(["north", "east", "south"], 300, p=(0.5, 0.3, 0.2))
 
 
-@pytest.mark.parametrize("method", ["mdav", "v-mdav"])
-def test_each_stratum_is_partitioned_by_itself(method: str) -> None:
-    groups = microaggregate(X, 7, strata=WARD, method=method)
+@pytest.mark.parametrize("gamma", [None, 0.2])
+def test_each_stratum_is_partitioned_by_itself(gamma: float | None) -> None:
+    groups = microaggregate(X, 7, strata=WARD, gamma=gamma)
     assert groups.strata is not None
     assert groups.sizes.min() >= 7
     scaled = X / X.std(axis=0)
@@ -29,12 +29,12 @@ def test_each_stratum_is_partitioned_by_itself(method: str) -> None:
         assert set(groups.strata[own]) == {ward}
         assert not set(own) & set(groups.labels[~inside])
         # Alone, in the scaled units of all records, the same groups are formed.
-        alone = microaggregate(scaled[inside], 7, method=method, scaling="none")
+        alone = microaggregate(scaled[inside], 7, gamma=gamma, scaling="none")
         pairs = set(zip(groups.labels[inside].tolist(), alone.labels.tolist(), strict=True))
         assert len(pairs) == len(own) == alone.n_groups
     for group in range(groups.n_groups):
         assert np.allclose(groups.representatives[group], X[groups.labels == group].mean(axis=0))
-    assert groups.information_loss > microaggregate(X, 7, method=method).information_loss - 0.05
+    assert groups.information_loss > microaggregate(X, 7, gamma=gamma).information_loss - 0.05
 
 
 def test_strata_can_have_sizes_of_their_own() -> None:

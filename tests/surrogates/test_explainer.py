@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine.auditing.policy import Policy
-from glassine.domain import Between, Category, Domain, Integer, Real
+from glassine.domain import Between, Binary, Category, Domain, ExactlyOne, Implies, Integer, Real
 from glassine.domain.grid import on_grid, public_grid, with_cuts
 from glassine.domain.single import single_sides
 from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, InvalidParameterError
@@ -313,7 +313,50 @@ def test_many_queries_outside_the_domain_are_refused_and_not_quoted() -> None:
 )
 def test_records_that_cannot_be_grouped_are_refused(X: Any, said: str) -> None:
     with pytest.raises(GlassineError, match=said):
-        SurrogateExplainer(lambda X: np.zeros(len(X)), 2, classes=(0,)).fit(X)
+        SurrogateExplainer(lambda X: np.zeros(len(X)), 2, classes=(0,), distance="euclidean").fit(X)
+
+
+@pytest.mark.parametrize("domain", [None, PEOPLE])
+def test_the_default_distance_takes_categories(domain: Domain | None) -> None:
+    frame = pd.DataFrame(people())
+    found = SurrogateExplainer(lender, 30, domain=domain).fit(frame).release()
+    named = SurrogateExplainer(lender, 30, domain=domain, distance="gower").fit(frame).release()
+    assert found.metric.distance == "gower"
+    assert found.to_dict() == named.to_dict()
+    assert SurrogateExplainer(ring, 30).fit(numbers()).release_.metric.distance == "euclidean"
+
+
+@pytest.mark.parametrize("distance", ["euclidean", "gower"])
+def test_representatives_are_possible_records(distance: str) -> None:
+    rng = np.random.default_rng(3)
+    n, town = 600, ("north", "south", "west")
+    at = rng.integers(3, size=n)
+    records = {"age": rng.integers(18, 91, n), "debt": np.round(rng.exponential(9.0, n) * 4) / 4}
+    records |= {f"in {name}": (at == i).astype(int) for i, name in enumerate(town)}
+    records["student"] = (rng.random(n) < 0.4).astype(int)
+    records["grant"] = records["student"] * (rng.random(n) < 0.7)
+    tied = tuple(f"in {name}" for name in town)
+    described: dict[str, Any] = {"age": Integer(18, 90), "debt": Real(0.0, 100.0, resolution=0.25)}
+    domain = Domain(
+        described | dict.fromkeys([*tied, "student", "grant"], Binary()),
+        groups=[ExactlyOne(tied), Implies(("grant", "student"))],
+    )
+    explainer = SurrogateExplainer(lambda X: X["age"] > 50, 25, domain=domain, distance=distance)
+    release = explainer.fit(pd.DataFrame(records)).release()
+    assert release.n_groups > 10
+    for group in range(release.n_groups):
+        one = release.representative(group)
+        own = explainer.training_.groups == group
+        assert isinstance(one["age"], int)
+        assert (float(one["debt"] or 0) / 0.25).is_integer()
+        assert all(one[name] in (0, 1) for name in (*tied, "student", "grant"))
+        assert sum(int(one[name] or 0) for name in tied) == 1
+        assert not one["grant"] or one["student"]
+        # Of three towns, the one where most of the group are.
+        counts = [int(records[name][own].sum()) for name in tied]
+        assert one[tied[int(np.argmax(counts))]] == 1
+        # A release reads its own representatives as records.
+        release.query(one)
 
 
 @pytest.mark.parametrize(
@@ -325,9 +368,9 @@ def test_records_that_cannot_be_grouped_are_refused(X: Any, said: str) -> None:
         {"k": 61},
         {"form": "published"},
         {"labels": "guessed"},
-        {"method": "k-means"},
         {"scaling": "minmax"},
         {"distance": "cosine"},
+        {"gamma": "v-mdav"},
         {"max_depth": 0},
         {"max_depth": "deep"},
         {"min_samples_leaf": 0},

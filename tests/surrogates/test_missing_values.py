@@ -144,7 +144,7 @@ def test_leaves_with_missing_values_hold_enough_records(form: str) -> None:
     [
         {},
         {"form": "paper"},
-        {"distance": JOBS, "method": "v-mdav"},
+        {"distance": JOBS, "gamma": 0.2},
         {"partition": "public", "n_cells": 8},
         {"epsilon": 2.0, "classes": ANSWERS, "max_depth": 1},
         {"epsilon": 2.0, "classes": ANSWERS, "max_depth": 1, "partition": "public", "n_cells": 8},

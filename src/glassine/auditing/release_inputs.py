@@ -34,6 +34,8 @@ NO_DATA = Text(f"it needs the training records (`{parameter('data=')}`).")
 STRANGERS = (
     "the records do not give this release's representatives: pass the training records, in their original order."
 )
+OLD_GAMMA = 0.2
+"""That of V-MDAV in a file that states none."""
 
 Labels = AnyArray | None
 
@@ -282,11 +284,10 @@ def _groups(
     distance: Any = SemanticDistance(metric.taxonomies) if metric.distance == "semantic" else metric.distance
     native = np.column_stack(list(opened.values())) if isinstance(opened, dict) else opened
     # A domain that was inferred may have been so before the grouping or by it.
+    gamma = OLD_GAMMA if made.method == "v-mdav" and made.gamma is None else made.gamma
     for declared in (None, domain) if domain.inferred else (domain,):
         try:
-            grouping = microaggregate(
-                native, k, domain=declared, method=made.method, scaling=made.scaling, distance=distance
-            )
+            grouping = microaggregate(native, k, domain=declared, gamma=gamma, scaling=made.scaling, distance=distance)
         except GlassineError:
             continue
         whose = persons if made.counted == "people" else None

@@ -43,6 +43,7 @@ from glassine.cli.releases import ArrayBox, black_box_of, given_as, takes_of
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
 from glassine.cli.writing import check_outputs, check_report, check_room, print_value, write_report
+from glassine.domain import Binary, Category
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
 from glassine.files import json_text, read_once
 from glassine.records.purpose import Purpose
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from glassine.surrogates import NumericAnswer, SurrogateExplainer
 
 OPTIONS = options_of(
-    *("answer", "classes", "form", "labels", "epsilon", "partition", "k", "min_samples_leaf"), y="--target"
+    *("answer", "classes", "form", "labels", "gamma", "epsilon", "partition", "k", "min_samples_leaf"), y="--target"
 )
 """Options by the parameters that errors of a fit name."""
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -89,9 +90,13 @@ class GroupOptions(OptionGroup, heading="Groups and trees"):
     partition: Literal["microaggregation", "public"] = option(
         None, "How groups are made; public: cells fixed without the records.", "microaggregation"
     )
-    method: Literal["mdav", "v-mdav"] = option(None, "Groups of one size, or of sizes that vary.", "mdav")
-    distance: Literal["euclidean", "gower"] | None = option(
-        None, "Distance of records.", shown="gower where there are categories, else euclidean"
+    gamma: float | None = option(
+        "NUMBER",
+        "Let the sizes of groups vary, by V-MDAV: 0.2 for scattered records, about 1.1 for clustered ones.",
+        shown="groups of one size, by MDAV",
+    )
+    distance: Literal["auto", "euclidean", "gower"] = option(
+        None, "Distance of records; auto: gower where there are categories, else euclidean.", "auto"
     )
     scaling: Literal["standard", "none"] = option(None, "How numbers are scaled before.", "standard")
     form: Literal["restricted", "paper"] = option(
@@ -158,7 +163,6 @@ def make_command(
     settings: dict[str, Any] = {
         "classes": declared,
         "answer": answer,
-        "distance": "gower" if attributes is not None and _mixed(attributes) else "euclidean",
         "labels": None,
         **given(groups, "k"),
         "epsilon": privacy.epsilon,
@@ -229,8 +233,6 @@ def _without_target(
     domain: Domain | None, target: str | None, classes: str | None
 ) -> tuple[Domain | None, tuple[Any, ...] | None]:
     """Return the domain of the attributes, and the classes: those listed, or those that the domain declares."""
-    from glassine.domain import Binary, Category
-
     names = None if classes is None else _named(classes)
     if domain is None or target is None or target not in domain:
         return domain, names
@@ -256,12 +258,6 @@ def _named(classes: str) -> tuple[Any, ...]:
         if all(name.lower() in kinds for name in names):
             return tuple(kinds[name.lower()] for name in names)
     return names
-
-
-def _mixed(domain: Domain) -> bool:
-    from glassine.domain import Category
-
-    return any(isinstance(domain[name], Category) for name in domain)
 
 
 def _from_queries(
@@ -292,7 +288,6 @@ def _from_queries(
 def _from_records(
     box: Any, domain: Domain | None, k: int, source: ExplainRecords, takes: str, settings: dict[str, Any]
 ) -> tuple[SurrogateExplainer, dict[str, Any] | None, Any]:
-    from glassine.domain import Category
     from glassine.surrogates import SurrogateExplainer
 
     data, target, person = source.data, source.target, source.person

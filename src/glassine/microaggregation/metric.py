@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.domain import Domain
+from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, check_choice, parameter
 from glassine.microaggregation.reading import Unscaled, read_unscaled
@@ -238,26 +238,44 @@ class Metric:
 
 
 def checked_distance(distance: object) -> str | SemanticDistance:
-    """Return a distance; raise InvalidParameterError if it is none."""
-    if isinstance(distance, SemanticDistance) or (isinstance(distance, str) and distance in ("euclidean", "gower")):
-        return distance
+    """Return a distance, or "auto"; raise InvalidParameterError if it is none."""
+    named = isinstance(distance, str) and distance in ("auto", "euclidean", "gower")
+    if named or isinstance(distance, SemanticDistance):
+        return distance  # type: ignore[return-value]  # a text, as was seen
     raise InvalidParameterError(
-        f"{parameter('distance')} must be 'euclidean', 'gower' or a SemanticDistance, got {distance!r}.",
+        f"{parameter('distance')} must be 'auto', 'euclidean', 'gower' or a SemanticDistance, got {distance!r}.",
         remedy="Choose one of them.",
     )
 
 
-def read_records(X: object, distance: str | SemanticDistance, domain: Domain | None) -> Unscaled:
-    """Read records as a distance needs them."""
+def distance_in(distance: str | SemanticDistance, domain: Domain) -> str | SemanticDistance:
+    """Return a distance on records of a domain: "auto" is Gower's where an attribute is a category."""
+    if distance != "auto":
+        return distance
+    return "gower" if any(isinstance(domain[name], Category) for name in domain) else "euclidean"
+
+
+def read_records(
+    X: object, distance: str | SemanticDistance, domain: Domain | None
+) -> tuple[Unscaled, str | SemanticDistance]:
+    """Read records as a distance needs them; return which it is, where that follows from them."""
+    distance = checked_distance(distance)
+    if isinstance(domain, Domain):
+        distance = distance_in(distance, domain)
     categories: dict[str, tuple[Scalar | None, ...]] = {}
     if isinstance(distance, SemanticDistance):
         categories = {name: distance.taxonomy(name).values for name in distance.taxonomies}
-    return read_unscaled(X, domain=domain, categorical=distance != "euclidean", categories=categories)
+    table = read_unscaled(X, domain=domain, categorical=distance != "euclidean", categories=categories)
+    if distance != "auto":
+        return table, distance
+    # Nothing is declared: words are categories, truth values are 0 and 1 as in a domain.
+    if any(isinstance(value, str) for values in table.values for value in values):
+        return table, "gower"
+    return (table if table.numeric.all() else read_records(X, "euclidean", None)[0]), "euclidean"
 
 
 def metric_of(table: Unscaled, *, scaling: str, distance: str | SemanticDistance, domain: Domain | None) -> Metric:
     """Return the metric of a dataset."""
-    checked_distance(distance)
     check_choice(scaling, "scaling", ("standard", "none"))
     squared = distance == "euclidean"
     if not squared and scaling == "none":

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidParameterError, check_choice, check_whole, parameter
+from glassine.errors import InvalidParameterError, check_whole, parameter
 from glassine.exports import DisplayedToCheckers
 from glassine.microaggregation.mdav import Mixed, ScaledRecords, closest
 from glassine.microaggregation.metric import (
@@ -21,7 +21,6 @@ from glassine.microaggregation.metric import (
     SQUARED_GAP,
     Metric,
     SemanticDistance,
-    checked_distance,
     metric_of,
     read_records,
 )
@@ -40,8 +39,8 @@ class Microaggregation(DisplayedToCheckers):
     ----------
     k : int
         Smallest size of a group that was asked for, of any stratum.
-    method : str
-        "mdav" or "v-mdav".
+    gamma : float or None
+        That of V-MDAV; None of MDAV.
     labels : ndarray of int64, shape (n,)
         Group of each record; groups are numbered in the order in which they were formed. Private: it says which
         records stand together.
@@ -69,7 +68,7 @@ class Microaggregation(DisplayedToCheckers):
     """
 
     k: int
-    method: str
+    gamma: float | None
     labels: Ints
     representatives: AnyArray
     sizes: Ints
@@ -131,11 +130,10 @@ def microaggregate(
     k: int | Mapping[Scalar, int],
     *,
     strata: npt.ArrayLike | None = None,
-    method: str = "mdav",
+    gamma: float | None = None,
     scaling: str = "standard",
-    distance: str | SemanticDistance = "euclidean",
+    distance: str | SemanticDistance = "auto",
     domain: Domain | None = None,
-    gamma: float = 0.2,
     progress: Progress | None = None,
 ) -> Microaggregation:
     """Put records into groups of at least k that lie close together, by MDAV or V-MDAV.
@@ -172,19 +170,18 @@ def microaggregate(
     strata : array-like of shape (n,), optional
         The stratum of each record, such as the sex or the hospital: no group holds records of two. The distance is that
         of all records. Strata are formed in the order in which they first occur.
-    method : {"mdav", "v-mdav"}, default="mdav"
-        V-MDAV lets the sizes follow the data, and takes several times as long.
+    gamma : float, optional
+        By default MDAV. A number asks for V-MDAV, which lets the sizes follow the data and takes several times as long:
+        a record joins a group if it is closer to it than ``gamma`` times its distance to the others. 0 keeps all groups
+        at k records; 0.2 suits scattered records, about 1.1 clustered ones.
     scaling : {"standard", "none"}, default="standard"
         Whether numbers are divided by their standard deviation in the Euclidean distance. An attribute with one value
         only does not count.
-    distance : {"euclidean", "gower"} or SemanticDistance, default="euclidean"
+    distance : {"auto", "euclidean", "gower"} or SemanticDistance, default="auto"
         Gower: the mean over the attributes of the difference divided by the range, and of 0 or 1 for equal or different
-        categories.
+        categories. "auto": Gower's where an attribute is a category, else the Euclidean one.
     domain : Domain, optional
         What is publicly known of the attributes. Records are made to conform to it, and Gower's ranges are its bounds.
-    gamma : float, default=0.2
-        V-MDAV: a record joins a group if it is closer to it than ``gamma`` times its distance to the others. 0
-        keeps all groups at k records, values about 1 suit clustered records.
     progress : callable, optional
         Called with the number of records in groups, and n.
 
@@ -220,8 +217,8 @@ def microaggregate(
     ['a', 'a', 'b']
     """
     for least in k.values() if isinstance(k, Mapping) else (k,):
-        _check(least, method, gamma, progress)
-    table = read_records(X, checked_distance(distance), domain)
+        _check(least, gamma, progress)
+    table, distance = read_records(X, distance, domain)
     n = len(table.codes)
     if not isinstance(k, Mapping) and not k <= n:
         raise InvalidParameterError(
@@ -239,11 +236,11 @@ def microaggregate(
         inside = points if strata is None else ScaledRecords.scaled(table.numbers[rows], table.codes[rows], metric)
         told = None if progress is None else _after(progress, done, n)
         done += len(rows)
-        own = inside.mdav(part.k, told) if method == "mdav" else inside.v_mdav(part.k, float(gamma), told)
+        own = inside.mdav(part.k, told) if gamma is None else inside.v_mdav(part.k, float(gamma), told)
         labels[part.rows] = own + len(whose)
         whose += [part.name] * (int(own.max()) + 1)
         least_of += [part.k] * (int(own.max()) + 1)
-    made = _result(table, points, labels, k=min(least_of), method=method, least=np.array(least_of))
+    made = _result(table, points, labels, k=min(least_of), gamma=gamma, least=np.array(least_of))
     if strata is None:
         return made
     named = np.empty(len(whose), dtype=object)
@@ -304,13 +301,21 @@ def _after(progress: Progress, before: int, n: int) -> Progress:
     return lambda done, _: progress(before + done, n)
 
 
-def _check(k: object, method: object, gamma: object, progress: object) -> None:
-    check_whole(k, "k", 1, remedy="Use 3 or more for privacy.")
-    check_choice(method, "method", ("mdav", "v-mdav"))
+def check_gamma(gamma: object) -> float | None:
+    """Return the gamma of V-MDAV, or None for MDAV; or raise InvalidParameterError."""
+    if gamma is None:
+        return None
     if isinstance(gamma, bool) or not isinstance(gamma, int | float | np.number) or not 0 <= gamma < math.inf:
         raise InvalidParameterError(
-            f"{parameter('gamma')} must be a finite number of at least 0, got {gamma!r}.", remedy="Use 0.2."
+            f"{parameter('gamma')} must be a finite number of at least 0, or None for MDAV, got {gamma!r}.",
+            remedy="Use 0.2.",
         )
+    return float(gamma)
+
+
+def _check(k: object, gamma: object, progress: object) -> None:
+    check_whole(k, "k", 1, remedy="Use 3 or more for privacy.")
+    check_gamma(gamma)
     if progress is not None and not callable(progress):
         raise InvalidParameterError(
             f"{parameter('progress')} must be callable or None, got {type(progress).__name__}.", remedy="Leave it out."
@@ -318,7 +323,7 @@ def _check(k: object, method: object, gamma: object, progress: object) -> None:
 
 
 def _result(
-    table: Unscaled, points: ScaledRecords, labels: Ints, *, k: int, method: str, least: Ints
+    table: Unscaled, points: ScaledRecords, labels: Ints, *, k: int, gamma: float | None, least: Ints
 ) -> Microaggregation:
     """Return the partition with its representatives and what they lose."""
     metric, sizes = points.metric, np.bincount(labels)
@@ -329,7 +334,7 @@ def _result(
     total = _squares(points, points.centers(np.zeros_like(labels)), np.zeros_like(labels))
     return Microaggregation(
         k=k,
-        method=method,
+        gamma=gamma,
         labels=labels,
         representatives=_representatives(table, labels, centers),
         sizes=sizes,

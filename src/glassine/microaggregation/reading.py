@@ -108,6 +108,8 @@ def _as_array(X: object, *, objects: bool) -> AnyArray:
     try:
         # Without a common type, numbers beside text stay numbers.
         array = np.asarray(X) if isinstance(X, np.ndarray) or not objects else np.array(X, dtype=object)
+        if array.ndim == 1 and any(isinstance(row, list | tuple) for row in array.tolist()):
+            raise ValueError("rows of several lengths")
     except ValueError:
         raise InvalidDataError(
             f"{parameter('X')} must have as many values in each row, got rows of several lengths.", remedy="Fill them."

@@ -173,7 +173,7 @@ def build(plan: ExplainerPlan, material: Material) -> Built:
         native,
         plan.k,
         domain=material.domain if material.domain_declared else None,
-        method=plan.method,
+        gamma=plan.gamma,
         scaling=plan.scaling,
         distance=plan.distance,
     )
@@ -393,7 +393,8 @@ def _release(
         labels=plan.labels,
         records=plan.records,
         partition="public" if plan.private_partition else "microaggregation",
-        method="" if plan.private_partition else plan.method,
+        method=plan.method,
+        gamma=None if plan.private_partition else plan.gamma,
         scaling="" if plan.private_partition else plan.scaling,
         max_depth=plan.growth.max_depth,
         min_samples_leaf=1 if plan.epsilon is not None else plan.growth.min_samples_leaf,

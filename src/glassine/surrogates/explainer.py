@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +24,7 @@ from glassine.errors import (
     warn_caller,
 )
 from glassine.microaggregation import SemanticDistance
+from glassine.microaggregation.metric import distance_in
 from glassine.models.evidence import class_array
 from glassine.privacy.randomness import RandomState
 from glassine.records.alignment import check_alignment
@@ -90,12 +91,13 @@ class SurrogateExplainer(MeasuredExplainer):
         exact thresholds and counts; representatives and scales exact.
     labels : {"black-box", "true"}, optional
         What trees are trained on; by default as the form says.
-    method : {"mdav", "v-mdav"}, default="mdav"
-        As in :func:`~.microaggregate`.
+    gamma : float, optional
+        As in :func:`~.microaggregate`: by default MDAV, with a number V-MDAV.
     scaling : {"standard", "none"}, default="standard"
         As in :func:`~.microaggregate`.
-    distance : {"euclidean", "gower"} or SemanticDistance, default="euclidean"
-        Of the groups and of the closest representatives. A :class:`~glassine.microaggregation.SemanticDistance` holds
+    distance : {"auto", "euclidean", "gower"} or SemanticDistance, default="auto"
+        Of the groups and of the closest representatives. "auto": Gower's where an attribute is a category, else the
+        Euclidean one. A :class:`~glassine.microaggregation.SemanticDistance` holds
         taxonomies of categories, which the release publishes.
     min_samples_leaf : int or "auto", default="auto"
         Fewest records of a leaf. "auto": 10 in the restricted form, 1 in the paper's. Private trees have no such bound.
@@ -197,9 +199,9 @@ class SurrogateExplainer(MeasuredExplainer):
     answer: NumericAnswer | None = None
     form: str = "restricted"
     labels: str | None = None
-    method: str = "mdav"
+    gamma: float | None = None
     scaling: str = "standard"
-    distance: str | SemanticDistance = "euclidean"
+    distance: str | SemanticDistance = "auto"
     min_samples_leaf: int | str = "auto"
     leaf_counts: bool | None = None
     partition: str = "microaggregation"
@@ -335,6 +337,7 @@ class SurrogateExplainer(MeasuredExplainer):
             if plan.growth.on_grid and plan.epsilon is None:
                 domain = where_trees_split(domain)
             columns, asked = read(data, domain, refuse_outside=False), np.ones(n, dtype=bool)
+        plan = replace(plan, distance=distance_in(plan.distance, domain))
         if plan.labels == "true" and y is None:
             raise InvalidDataError(
                 f'labels="true" needs {parameter("y")}, the true labels, got None.',

@@ -206,8 +206,10 @@ def representatives_of(
     # they are of fewer than half of the records, or of fewer than k people, or records.
     #
     # Rounded means are multiples of 1, 2 or 5 times a power of ten, the largest that is at most a twentieth of the
-    # attribute's spread (the standard deviation, or the range where the distance divides by it), and lie within
-    # declared bounds: an exact mean of k values would give the last one to an attacker who knows the others.
+    # attribute's spread (the standard deviation, or the range where the distance divides by it): an exact mean of k
+    # values would give the last one to an attacker who knows the others. They are values of a possible record: whole
+    # where the attribute is, within declared bounds and on the declared steps; attributes that groups of the domain tie
+    # are the possible combination from which the group's records differ least, the first of equals.
     sizes = np.bincount(groups, minlength=n_groups)
     out: list[list[Scalar | None]] = []
     for name, scale in zip(domain, metric.scales, strict=True):
@@ -224,7 +226,18 @@ def representatives_of(
         spread = _usable(_rounded(_spread(array), rounded)) if metric.distance == "euclidean" else scale
         most = Fraction(spread) / FINENESS
         step = max(one for one in round_numbers(most) if one <= most) if rounded else None
+        if step is not None and not isinstance(attribute, Real):
+            step = max(step, Fraction(1))
         out.append([None if gap else _value(float(m), step, attribute) for m, gap in zip(means, gaps, strict=True)])
+    for tied, rows in domain.blocks if rounded else ():
+        at = [domain.names.index(name) for name in tied]
+        ones = np.column_stack([np.bincount(groups, weights=columns.array(name), minlength=n_groups) for name in tied])
+        possible = np.array(rows, dtype=float)
+        # Of each group and combination, how many values of its records differ from it.
+        differ = ones @ (1 - possible.T) + (sizes[:, None] - ones) @ possible.T
+        for group, best in enumerate(differ.argmin(axis=1).tolist()):
+            for place, value in zip(at, rows[best], strict=True):
+                out[place][group] = int(value)
     return tuple(zip(*out, strict=True))
 
 
@@ -239,6 +252,9 @@ def _value(mean: float, step: Fraction | None, attribute: object) -> Scalar:
     value = mean
     if step is not None:
         value = float(round(exact(mean) / step) * step)
+        if isinstance(attribute, Real) and attribute.resolution is not None:
+            grain, lo, hi = exact(attribute.resolution), exact(attribute.lo), exact(attribute.hi)
+            value = float(lo + min(round((exact(value) - lo) / grain), math.floor((hi - lo) / grain)) * grain)
         if isinstance(attribute, Integer | Real) and not attribute.inferred:
             value = min(max(value, float(attribute.lo)), float(attribute.hi))
     whole = not isinstance(attribute, Real) and value.is_integer()

@@ -426,6 +426,10 @@ def _release(
     )
 
 
+PROVENANCE = record(
+    Provenance,
+    dict.fromkeys(("version", "notes"), Field(required=True)) | {"gamma": Field(omit=None, required=False)},
+)
 RELEASE: Codec[SurrogateRelease] = record(
     _release,
     {
@@ -436,7 +440,7 @@ RELEASE: Codec[SurrogateRelease] = record(
         "taxonomies": Field(codec=TAXONOMIES, get=attrgetter("metric.taxonomies")),
         "k": Field(codec=optional(WHOLE)),
         "n_closest": Field(codec=WHOLE),
-        "provenance": Field(codec=record(Provenance, dict.fromkeys(("version", "notes"), Field(required=True)))),
+        "provenance": Field(codec=PROVENANCE),
         "certificate": Field(codec=optional(checked(Certificate.to_dict, Certificate.from_dict))),
         "answer": Field(codec=optional(record(NumericAnswer)), omit=None, required=False),
         "groups": Field(

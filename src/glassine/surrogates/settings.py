@@ -15,6 +15,8 @@ from glassine.errors import InvalidParameterError, check_choice, check_whole, pa
 from glassine.learners.budget import check_number
 from glassine.learners.reading import check_domain
 from glassine.microaggregation import SemanticDistance
+from glassine.microaggregation.metric import checked_distance
+from glassine.microaggregation.microaggregate import check_gamma
 from glassine.surrogates.answers import FEWEST_BEHIND_MEANS, NumericAnswer
 from glassine.surrogates.group_trees import TreeGrowth
 
@@ -36,12 +38,12 @@ class ExplainerPlan:
     k: int
     n_cells: int
     n_closest: int
-    # form, labels, method, scaling, records: as in the explainer and in the release.
+    # form, labels, scaling, records: as in the explainer and in the release.
     form: str
     labels: str
-    method: str
+    gamma: float | None  # As in the explainer
     scaling: str
-    distance: str | SemanticDistance  # As in the explainer
+    distance: str | SemanticDistance  # As in the explainer; "auto" until the attributes are known
     records: str
     private_partition: bool  # Whether the cells are public points
     epsilon: float | None  # Budget of a group's tree
@@ -58,6 +60,11 @@ class ExplainerPlan:
         """Whether representatives and scales are rounded."""
         return self.form == "restricted"
 
+    @property
+    def method(self) -> str:
+        """Which microaggregation is done; empty for a public partition."""
+        return "" if self.private_partition else "mdav" if self.gamma is None else "v-mdav"
+
 
 def plan_of(explainer: Any, records: str) -> ExplainerPlan:
     """Return the plan that an explainer's parameters ask for."""
@@ -65,9 +72,6 @@ def plan_of(explainer: Any, records: str) -> ExplainerPlan:
     labels = check_choice(
         explainer.labels or ("black-box" if form == "restricted" else "true"), "labels", ("black-box", "true")
     )
-    distance: Any = explainer.distance
-    if not isinstance(distance, SemanticDistance):
-        distance = check_choice(distance, "distance", ("euclidean", "gower"))
     partition = check_choice(explainer.partition, "partition", ("microaggregation", "public"))
     domain = explainer.domain
     check_domain(domain)
@@ -97,9 +101,9 @@ def plan_of(explainer: Any, records: str) -> ExplainerPlan:
         n_closest=check_whole(explainer.n_closest, "n_closest", 1, 1000),
         form=form,
         labels=labels,
-        method=check_choice(explainer.method, "method", ("mdav", "v-mdav")),
+        gamma=check_gamma(explainer.gamma),
         scaling=check_choice(explainer.scaling, "scaling", ("standard", "none")),
-        distance=distance,
+        distance=checked_distance(explainer.distance),
         records=records,
         private_partition=partition == "public",
         epsilon=epsilon,

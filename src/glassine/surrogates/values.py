@@ -421,7 +421,9 @@ class Provenance:
     partition : {"microaggregation", "public"}
         Whether groups follow from the records, or cells from public points.
     method, scaling : str
-        Of the microaggregation; empty for a public partition.
+        Of the microaggregation, "mdav" or "v-mdav"; empty for a public partition.
+    gamma : float or None
+        That of V-MDAV; None of MDAV and for a public partition. A file of V-MDAV without it stands for 0.2.
     max_depth : int or None
         Largest depth of the trees; None for no limit.
     min_samples_leaf : int
@@ -445,6 +447,7 @@ class Provenance:
     version: str = __version__
     notes: tuple[str, ...] = ()
     counted: str = "records"
+    gamma: float | None = None
 
     def of(self, number: int | str) -> str:
         """Return a number of what groups and leaves hold: records, or people where persons were stated."""
@@ -464,6 +467,9 @@ class Provenance:
                 raise InvalidModelError(
                     f"a release's {name} must be a text of at most {LONGEST_WORD} characters, got {value!r:.80}."
                 )
+        gamma: object = self.gamma
+        if gamma is not None and (isinstance(gamma, bool | str) or not is_scalar(gamma) or not gamma >= 0):  # type: ignore[operator]  # a number, as was seen
+            raise InvalidModelError(f"a release's {parameter('gamma')} must be at least 0 or None, got {gamma!r:.80}.")
         notes: object = self.notes
         if not isinstance(notes, tuple) or not all(isinstance(note, str) and note for note in notes):
             raise InvalidModelError("a release's notes must be non-empty texts.")
