@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+import traceback
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,10 +23,38 @@ hypothesis.settings.register_profile("glassine", deadline=None, derandomize=True
 hypothesis.settings.load_profile("glassine")
 
 
+KEPT: list[Any] = []
+"""The captured streams. No test closes them: all later ones would fail, and nothing would name the one that did."""
+CLOSINGS: list[str] = []
+
+
+def _keep_open() -> None:
+    CLOSINGS.append("".join(traceback.format_stack(limit=12)))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """List who closed the standard streams among the warnings at the end."""
+    while CLOSINGS:
+        said = warnings.WarningMessage(UserWarning(f"closed a standard stream:\n{CLOSINGS.pop()}"), UserWarning, "", 0)
+        where = {"when": "runtest", "nodeid": item.nodeid, "location": None}
+        item.config.hook.pytest_warning_recorded.call_historic(kwargs={"warning_message": said, **where})
+
+
+def pytest_unconfigure() -> None:
+    """Give the streams back to the capture, which closes them."""
+    while KEPT:
+        del KEPT.pop().close
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Seed NumPy's global generator before each test: learners of scikit-learn without a seed draw from it."""
+    """Seed NumPy's global generator, from which learners without a seed draw, and keep the captured streams open."""
     np.random.seed(0)  # noqa: NPY002, the global generator is meant
+    if not KEPT and type(sys.stdout).__module__ == "_pytest.capture":
+        KEPT.extend(part for stream in (sys.stdout, sys.stderr) for part in (stream, stream.buffer))
+        for part in KEPT:
+            part.close = _keep_open
 
 
 @pytest.fixture(autouse=True)

@@ -151,7 +151,7 @@ def attacked(folder: Path) -> dict[str, str]:
     tree = g.load_model(folder / "cart.json")
     numbers = [g.data.Sample(side.select(NUMBERS), side["ill"].to_numpy()) for side in (frame, others)]
     return as_json(
-        attacks=g.attacks.attack_membership(tree, *both, random_state=0),
+        attacks=g.attacks.attack_membership(tree, both[0], holdout=both[1], random_state=0),
         gap=g.attacks.gap_attack(tree, *both, random_state=0),
         loss=g.attacks.loss_attack(tree, *both, random_state=0),
         black_box=g.attacks.black_box_attack(tree, *numbers, n_estimators=10, random_state=0),

@@ -132,7 +132,7 @@ def test_what_publishes_no_counts_cannot_be_attacked() -> None:
 @pytest.mark.slow
 def test_the_suite_attacks_an_additive_model_by_its_answers_and_its_counts() -> None:
     members = people(N, 0)
-    found = attack_membership(model_of(members), sample(members, 3), sample(people(N, 1), 4), random_state=0)
+    found = attack_membership(model_of(members), sample(members, 3), holdout=sample(people(N, 1), 4), random_state=0)
     assert isinstance(found.strongest, MembershipResult)
     assert found.strongest.attack == "published-counts attack"
     for outcome in (found.gap, found.best_loss, found.black_box, found.label_only, found.vulnerability):
@@ -151,7 +151,7 @@ def test_the_suite_attacks_models_that_take_text() -> None:
         Sample(pl.DataFrame({"job": rng.choice(["clerk", "baker"], N), "y": rng.choice(["no", "yes"], N)}), "y")
         for _ in range(2)
     ]
-    found = attack_membership(model, *sides, random_state=0)
+    found = attack_membership(model, sides[0], holdout=sides[1], random_state=0)
     assert isinstance(found.counts, Measured)
     assert isinstance(found.midpoint, NotApplicable)
     assert "cut points need not be midpoints" in found.midpoint.reason

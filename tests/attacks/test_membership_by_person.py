@@ -34,13 +34,13 @@ def grown(frame: pl.DataFrame) -> DecisionTreeClassifier:
 
 
 def attacked(tree: Any, inside: pl.DataFrame, outside: pl.DataFrame, *, by_person: bool, **given: Any) -> Any:
-    sides = (
+    members, others = (
         Sample(
             side.select("a", "b", "c").to_numpy(), side["y"].to_numpy(), persons=side["patient"] if by_person else None
         )
         for side in (inside, outside)
     )
-    return attack_membership(tree, *sides, random_state=0, **given)
+    return attack_membership(tree, members, holdout=others, random_state=0, **given)
 
 
 @pytest.mark.slow
@@ -161,9 +161,12 @@ def test_people_in_both_sets_and_half_of_the_identifiers_are_refused() -> None:
     with pytest.raises(InvalidDataError, match="40 of 40 people"):
         attacked(tree, frame, frame, by_person=True)
     X, y = frame.select("a", "b", "c").to_numpy(), frame["y"].to_numpy()
-    for attack in (attack_membership, gap_attack):
-        with pytest.raises(InvalidParameterError, match="of neither"):
-            attack(tree, Sample(X, y, persons=frame["patient"]), Sample(X, y))
+    with pytest.raises(InvalidParameterError, match="of neither"):
+        attack_membership(tree, Sample(X, y, persons=frame["patient"]), holdout=Sample(X, y))
+    with pytest.raises(InvalidParameterError, match="of neither"):
+        gap_attack(tree, Sample(X, y, persons=frame["patient"]), Sample(X, y))
+    with pytest.raises(InvalidParameterError, match="has its own"):
+        attack_membership(tree, Sample(X, y), y, holdout=Sample(X, y))
 
 
 @pytest.mark.slow

@@ -33,8 +33,9 @@ def test_every_attack_on_breast_cancer_records() -> None:
     steps: list[tuple[int, int]] = []
     found = attack_membership(
         tree,
-        Sample(X_in, y_in),
-        Sample(X_out, y_out),
+        X_in,
+        y_in,
+        holdout=Sample(X_out, y_out),
         shadows=Shadows(DecisionTreeClassifier(), 8),
         random_state=0,
         progress=lambda done, total: steps.append((done, total)),
@@ -80,19 +81,19 @@ def test_a_rule_list_without_a_learner() -> None:
     rng = np.random.default_rng(0)
     rules = parse_rules("if [a] then [true] ([10 ; 30] examples)\nelse [false] ([30 ; 10] examples)")
     frame = pl.DataFrame({"a": rng.integers(0, 2, 160), "y": rng.integers(0, 2, 160)})
-    found = attack_membership(rules, Sample(frame[:80], "y"), Sample(frame[80:].to_pandas(), "y"), random_state=0)
+    found = attack_membership(rules, frame[:80], "y", holdout=Sample(frame[80:].to_pandas(), "y"), random_state=0)
     assert isinstance(found.lira_online, NotApplicable)
     assert isinstance(found.midpoint, NotApplicable)
     assert found.to_dict()["lira_online"]["status"] == "not applicable"
     assert len(found.results) == 5
-    again = attack_membership(rules, Sample(frame[:80], "y"), Sample(frame[80:], "y"), random_state=0)
+    again = attack_membership(rules, frame[:80], "y", holdout=Sample(frame[80:], "y"), random_state=0)
     assert again.to_dict() == found.to_dict()
 
 
 def test_of_a_regression_the_losses_and_the_thresholds_are_attacked() -> None:
     X = np.arange(40.0)[:, None]
     found = attack_membership(
-        DecisionTreeRegressor().fit(X[:20], X[:20, 0]), Sample(X[:20], X[:20, 0]), Sample(X[20:], X[20:, 0])
+        DecisionTreeRegressor().fit(X[:20], X[:20, 0]), X[:20], X[:20, 0], holdout=Sample(X[20:], X[20:, 0])
     )
     assert isinstance(found.best_loss, Measured)
     assert isinstance(found.leaf_outcomes, Measured)
@@ -112,7 +113,7 @@ def test_a_model_that_raises_fails_each_attack_and_not_the_suite() -> None:
             raise RuntimeError("out of order")
 
     X, y = np.arange(40.0)[:, None], np.array([0, 1] * 20)
-    found = attack_membership(Broken(), Sample(X[:20], y[:20]), Sample(X[20:], y[20:]), random_state=0)
+    found = attack_membership(Broken(), X[:20], y[:20], holdout=Sample(X[20:], y[20:]), random_state=0)
     assert isinstance(found.gap, Failed)
     assert isinstance(found.vulnerability, Failed)
     assert isinstance(found.midpoint, NotApplicable)
@@ -141,11 +142,11 @@ def test_columns_in_another_order_or_unknown_to_the_model(kind: Any) -> None:
         (pipeline(X_in, y_in), ["a", "b", "c"]),
     ):
         plain = attack_membership(
-            model, Sample(kind(X_in[names]), y_in), Sample(kind(X_out[names]), y_out), random_state=0
+            model, kind(X_in[names]), y_in, holdout=Sample(kind(X_out[names]), y_out), random_state=0
         )
         assert isinstance(plain.gap, Measured)
         turned = [kind(side[names[::-1]].assign(id=range(len(side)))) for side in (X_in, X_out)]
-        found = attack_membership(model, Sample(turned[0], y_in), Sample(turned[1], y_out), random_state=0)
+        found = attack_membership(model, turned[0], y_in, holdout=Sample(turned[1], y_out), random_state=0)
         for name in ("gap", "best_loss", "midpoint", "vulnerability"):
             one, other = getattr(plain, name), getattr(found, name)
             assert isinstance(other, Measured), (name, other)
@@ -171,7 +172,7 @@ def test_records_that_the_model_cannot_take_fail_each_attack_and_not_the_suite(c
     model = pipeline(X_in, y_in)
     members = X_in.drop(columns="c") if "c" not in change(X_out) else X_in
     found = attack_membership(
-        model, Sample(members, y_in), Sample(change(X_out), y_out), shadows=Shadows(model, n_shadows=4), random_state=0
+        model, members, y_in, holdout=Sample(change(X_out), y_out), shadows=Shadows(model, n_shadows=4), random_state=0
     )
     for name in ("gap", "best_loss", "black_box", "label_only", "vulnerability", "lira_online"):
         outcome = getattr(found, name)
@@ -186,7 +187,7 @@ def test_an_error_of_one_attack_does_not_lose_the_others(monkeypatch: pytest.Mon
     X_in, y_in, X_out, y_out = frames()
     tree = DecisionTreeClassifier(random_state=0).fit(X_in[["a", "b"]], y_in)
     monkeypatch.setattr("glassine.attacks.membership.midpoint.readings", lambda *given: 1 / 0)
-    found = attack_membership(tree, Sample(X_in[["a", "b"]], y_in), Sample(X_out[["a", "b"]], y_out), random_state=0)
+    found = attack_membership(tree, X_in[["a", "b"]], y_in, holdout=Sample(X_out[["a", "b"]], y_out), random_state=0)
     assert isinstance(found.midpoint, Failed)
     assert "broke off: ZeroDivisionError" in found.midpoint.reason
     assert isinstance(found.gap, Measured)
@@ -200,7 +201,7 @@ def test_a_column_without_any_value_takes_the_type_of_the_other_side() -> None:
     for kind in (pl.String, pl.Null, pl.Int64):
         empty = sides[1].with_columns(pl.lit(None, dtype=kind).alias("b"))
         for given in ((sides[0], empty), (empty, sides[0])):
-            found = attack_membership(tree, Sample(given[0], y_in), Sample(given[1], y_out), random_state=0)
+            found = attack_membership(tree, given[0], y_in, holdout=Sample(given[1], y_out), random_state=0)
             assert isinstance(found.gap, Measured), found.gap
             assert isinstance(found.midpoint, Measured)
 
@@ -211,9 +212,9 @@ def test_classes_as_text_on_one_side_alone() -> None:
     X_in, X_out = X_in[["a", "b"]], X_out[["a", "b"]]
     tree = DecisionTreeClassifier(random_state=0).fit(X_in, y_in)
     options: Any = {"shadows": Shadows(DecisionTreeClassifier(), 4), "random_state": 0}
-    plain = attack_membership(tree, Sample(X_in, y_in), Sample(X_out, y_out), **options).to_dict()
+    plain = attack_membership(tree, X_in, y_in, holdout=Sample(X_out, y_out), **options).to_dict()
     for given in ((y_in, y_out.astype(str)), (y_in.astype(str), y_out), (y_in.astype(str), y_out.astype(str))):
-        found = attack_membership(tree, Sample(X_in, given[0]), Sample(X_out, given[1]), **options).to_dict()
+        found = attack_membership(tree, X_in, given[0], holdout=Sample(X_out, given[1]), **options).to_dict()
         for name in ("gap", "best_loss", "lira_online", "rmia_online", "vulnerability", "overlap"):
             if name == "vulnerability":
                 assert found[name]["value"]["vulnerability"] == plain[name]["value"]["vulnerability"]
@@ -234,7 +235,7 @@ def test_a_holdout_that_holds_members_is_suspicious() -> None:
     # A record of another class is another record.
     assert overlap(Sample(X[:600], y[:600]), Sample(X[:600], 1 - y[:600])).n_shared == 0
     tree = DecisionTreeClassifier(random_state=0).fit(X[:600], y[:600])
-    suite = attack_membership(tree, Sample(X[:600], y[:600]), Sample(X[60:660], y[60:660]), random_state=0)
+    suite = attack_membership(tree, X[:600], y[:600], holdout=Sample(X[60:660], y[60:660]), random_state=0)
     assert suite.overlap.suspicious
     assert suite.to_dict()["overlap"]["n_shared"] == 540
     assert isinstance(suite.shift, Measured)
@@ -266,7 +267,7 @@ def test_other_candidates() -> None:
     X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
     tree = DecisionTreeClassifier(random_state=0).fit(X[:100], y[:100])
     found = attack_membership(
-        tree, Sample(X[:100], y[:100]), Sample(X[100:], y[100:]), candidates=X[:50], random_state=0
+        tree, X[:100], y[:100], holdout=Sample(X[100:], y[100:]), candidates=X[:50], random_state=0
     )
     assert isinstance(found.midpoint, Measured)
     assert found.midpoint.value.n_candidates == 50
@@ -278,10 +279,10 @@ def test_bad_parameters_are_refused_at_once() -> None:
     tree = DecisionTreeClassifier().fit(X, y)
     data = X[:20], y[:20], X[20:], y[20:]
     with pytest.raises(InvalidParameterError, match="confidence"):
-        attack_membership(tree, *sides(*data), confidence=95)
+        attack_membership(tree, sides(*data)[0], holdout=sides(*data)[1], confidence=95)
     with pytest.raises(InvalidParameterError, match="n_shadows"):
-        attack_membership(tree, *sides(*data), shadows=Shadows(tree, 1))
+        attack_membership(tree, sides(*data)[0], holdout=sides(*data)[1], shadows=Shadows(tree, 1))
     with pytest.raises(InvalidParameterError, match="progress"):
-        attack_membership(tree, *sides(*data), progress=True)  # type: ignore[arg-type]
+        attack_membership(tree, sides(*data)[0], holdout=sides(*data)[1], progress=True)  # type: ignore[arg-type]
     with pytest.raises(InvalidDataError, match="non-members"):
-        attack_membership(tree, Sample(X, y), Sample([], []))
+        attack_membership(tree, X, y, holdout=Sample([], []))

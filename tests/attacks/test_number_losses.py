@@ -51,7 +51,7 @@ def test_a_model_that_fits_little_is_not(model: Any) -> None:
 
 
 def test_the_suite_makes_the_attacks_that_there_are() -> None:
-    found = attack_membership(tree(None), INSIDE, OUTSIDE, random_state=0)
+    found = attack_membership(tree(None), INSIDE, holdout=OUTSIDE, random_state=0)
     assert isinstance(found.gap, NotApplicable)
     assert [result.attack for result in found.results] == ["best-loss threshold", "leaf-outcome attack"]
     assert isinstance(found.vulnerability, NotApplicable)

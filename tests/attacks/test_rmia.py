@@ -90,7 +90,7 @@ def test_both_attacks_of_a_suite_score_the_same_shadow_models() -> None:
             return super().fit(X, y)
 
     tree, members, others = deep_tree(0, n=40)
-    found = attack_membership(tree, members, others, shadows=Shadows(Counting(), 4), random_state=0)
+    found = attack_membership(tree, members, holdout=others, shadows=Shadows(Counting(), 4), random_state=0)
     assert len(trained) == 4
     assert all(isinstance(one, Measured) for one in (found.lira_online, found.rmia_online, found.rmia_offline))
     alone = lira(tree, members, others, Shadows(DecisionTreeClassifier(), 4), random_state=0)

@@ -16,7 +16,7 @@ import pytest
 import skops.io
 from onnx import TensorProto
 from skl2onnx import to_onnx
-from sklearn.compose import make_column_transformer
+from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectFromModel, SelectKBest, VarianceThreshold, f_classif, mutual_info_classif
 from sklearn.impute import MissingIndicator, SimpleImputer
@@ -35,6 +35,7 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import Tree
 
+from glassine import parse_rules
 from glassine.domain import Between, Domain, Real
 from glassine.errors import UnreadableFileError, UnsupportedModelError
 from glassine.formats import as_model, load_forest, load_model, write_model
@@ -46,6 +47,8 @@ WHOLE = GAPS.fillna(0.0)
 MIXED = pd.DataFrame(
     {"job": RNG.choice(["p", "q", "r"], 200), "town": RNG.choice(["u", "v"], 200), "n": WHOLE["a"].to_numpy()}
 )
+ADULT = MIXED.assign(job=MIXED["job"].replace("r", "?"))
+"""A text that files use for a gap, as a category that the encoder knows."""
 TARGET = ((WHOLE["b"] > 0).to_numpy() ^ (MIXED["job"] == "p").to_numpy()).astype(int)
 ONE_HOT = OneHotEncoder(sparse_output=False, handle_unknown="ignore")
 STEPS: dict[str, tuple[Any, pd.DataFrame]] = {
@@ -74,6 +77,36 @@ STEPS: dict[str, tuple[Any, pd.DataFrame]] = {
         ),
         MIXED,
     ),
+    "question mark": (make_column_transformer((ONE_HOT, ["job", "town"]), remainder="passthrough"), ADULT),
+    "question mark, first left out": (
+        make_column_transformer((OneHotEncoder(drop="first"), ["job", "town"]), remainder="passthrough"),
+        ADULT,
+    ),
+    "question mark imputed": (
+        make_column_transformer(
+            (make_pipeline(SimpleImputer(missing_values="?", strategy="most_frequent"), ONE_HOT), ["job"]),
+            remainder="passthrough",
+        ),
+        ADULT[["job", "n"]],
+    ),
+    "weights": (
+        ColumnTransformer(
+            [("a", StandardScaler(), ["a"]), ("b", KBinsDiscretizer(4, encode="ordinal"), ["b", "c"])],
+            transformer_weights={"a": 3.0, "b": -2.0},
+        ),
+        WHOLE,
+    ),
+    "selected by a function": (ColumnTransformer([("a", MaxAbsScaler(), make_column_selector("a|b"))]), WHOLE),
+    "FeatureUnion of parts": (
+        FeatureUnion([("a", "drop"), ("b", MinMaxScaler()), ("c", "passthrough")], transformer_weights={"b": 5}),
+        WHOLE,
+    ),
+    "bins of bins": (make_pipeline(KBinsDiscretizer(6, encode="ordinal"), OneHotEncoder(sparse_output=False)), WHOLE),
+    "bins of scales": (make_pipeline(StandardScaler(), KBinsDiscretizer(4, encode="ordinal")), WHOLE),
+    "bins of codes": (
+        make_column_transformer((make_pipeline(OrdinalEncoder(), Binarizer(threshold=0.5)), ["job", "town"])),
+        ADULT,
+    ),
 }
 
 
@@ -99,6 +132,63 @@ def test_a_step_is_read_from_a_container(name: str, container: str, tmp_path: Pa
     np.testing.assert_array_equal(model.predict(frame), fitted.predict(frame))
 
 
+MARKED = Domain({name: Real(-9, 9, resolution=0.01, codes={-99: "no answer"}) for name in map(str, WHOLE)})
+
+
+@pytest.mark.parametrize("indicators", [False, True])
+@pytest.mark.parametrize("container", ["skops", "onnx", "pmml"])
+def test_a_mark_that_an_imputer_replaces_is_read(container: str, indicators: bool, tmp_path: Path) -> None:
+    frame = GAPS.fillna(-99.0)
+    imputer = SimpleImputer(missing_values=-99, add_indicator=indicators)
+    fitted = make_pipeline(imputer, DecisionTreeClassifier(max_depth=5, random_state=0)).fit(frame, TARGET)
+    if container == "skops":
+        # Values below the mark are possible without a domain: they go with other values, not with it.
+        with pytest.raises(UnsupportedModelError, match="-99 was replaced"):
+            as_model(fitted)
+    path = tmp_path / f"model.{container}"
+    path.write_bytes(skops.io.dumps(fitted))
+    if container != "skops":
+        write_model(as_model(fitted, MARKED), path, to=container, overwrite=True)
+    model = load_model(path, MARKED)
+    np.testing.assert_array_equal(model.predict(frame), fitted.predict(frame))
+
+
+def test_a_negative_weight_is_refused() -> None:
+    step = FeatureUnion([("a", StandardScaler())], transformer_weights={"a": -1.0})
+    fitted = make_pipeline(step, DecisionTreeClassifier(max_depth=2)).fit(WHOLE, TARGET)
+    with pytest.raises(UnsupportedModelError, match="the weight -1"):
+        as_model(fitted)
+
+
+class Squared(StandardScaler):  # type: ignore[misc]  # scikit-learn has no types
+    def transform(self, X: Any, copy: Any = None) -> Any:
+        return np.asarray(super().transform(X, copy)) ** 2
+
+
+def test_a_step_from_elsewhere_that_transforms_otherwise_is_refused() -> None:
+    fitted = make_pipeline(Squared(), DecisionTreeClassifier(max_depth=2)).fit(WHOLE, TARGET)
+    with pytest.raises(UnsupportedModelError, match="is a Squared"):
+        as_model(fitted)
+
+
+@pytest.mark.parametrize("container", ["skops", "onnx"])
+@pytest.mark.parametrize("bound", [0.1, 0.7, 40.1, -0.3, 1e-3])
+def test_a_decimal_stays_on_its_side_of_a_threshold_in_single_precision(
+    bound: float, container: str, tmp_path: Path
+) -> None:
+    for operator in ("<=", "<"):
+        rules = parse_rules(f"if [a {operator} {bound}] then [yes] (5 examples)\nelse [no] (5 examples)")
+        write_model(rules, tmp_path / f"m.{container}", to="sklearn" if container == "skops" else container)
+        frame = pd.DataFrame({"a": [bound]})
+        if container == "onnx":
+            session = onnxruntime.InferenceSession((tmp_path / "m.onnx").read_bytes())
+            (said,) = session.run(["label"], {"a": frame.to_numpy(np.float32)})[0]
+        else:
+            (said,) = skops.io.load(tmp_path / "m.skops", trusted=["sklearn.tree._tree.Tree"]).predict(frame)
+        assert said == rules.predict(frame)[0]
+        (tmp_path / f"m.{container}").unlink()
+
+
 # Files of skl2onnx hold the steps as operators of the graph, in single or in double precision.
 
 CODES = pd.DataFrame(RNG.integers(0, 4, size=(200, 3)).astype(float), columns=["a", "b", "c"])
@@ -106,6 +196,9 @@ TEXTS = ("OneHotEncoder", "OrdinalEncoder")
 CONVERTED: dict[str, tuple[Any, pd.DataFrame]] = {
     **{name: STEPS[name] for name in ("SimpleImputer", "StandardScaler", "MinMaxScaler", "MaxAbsScaler")},
     **{name: STEPS[name] for name in ("RobustScaler", "Binarizer", "FunctionTransformer", "SelectKBest", *TEXTS)},
+    "KBinsDiscretizer": (KBinsDiscretizer(4, encode="ordinal"), WHOLE),
+    "KBinsDiscretizer one-hot": (KBinsDiscretizer(4, encode="onehot-dense"), WHOLE),
+    "imputed bins": (make_pipeline(SimpleImputer(), KBinsDiscretizer([2, 3, 4], encode="ordinal")), GAPS),
     "StandardScaler without shift": (StandardScaler(with_mean=False), GAPS),
     "MinMaxScaler of gaps": (MinMaxScaler(clip=True), GAPS),
     "imputed and scaled": (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), GAPS),
@@ -117,12 +210,16 @@ CONVERTED: dict[str, tuple[Any, pd.DataFrame]] = {
     "OneHotEncoder of numbers": (OneHotEncoder(handle_unknown="ignore", sparse_output=False), CODES),
     "OrdinalEncoder of numbers": (OrdinalEncoder(), CODES),
 }
-NOT_OF_DOUBLES = {(name, np.float64) for name in ("SimpleImputer", "imputed and scaled", "imputed and binarized")}
+NOT_OF_DOUBLES = {
+    (name, np.float64) for name in ("SimpleImputer", "imputed and scaled", "imputed and binarized", "imputed bins")
+}
 """An Imputer of doubles is one that the runtime does not know."""
 BINARIZED = ("Binarizer", "scaled and binarized", "FeatureUnion")
-NO_GAPS = {("OneHotEncoder of numbers", kind) for kind in (np.float32, np.float64)}
+BINNED = ("KBinsDiscretizer", "KBinsDiscretizer one-hot", "OneHotEncoder of numbers")
+NO_GAPS = {(name, kind) for name in BINNED for kind in (np.float32, np.float64)}
 NO_GAPS |= {(name, np.float32) for name in BINARIZED}
-"""The runtime's Binarizer refuses NaN; which whole number it makes of NaN for a OneHotEncoder depends on the machine.
+"""The runtime's Binarizer refuses NaN; which whole number it makes of NaN for a OneHotEncoder, and which
+bin, depends on the machine.
 Of doubles, a Less stands in the place of the Binarizer, which takes NaN."""
 
 

@@ -22,7 +22,10 @@ from hypothesis import strategies as st
 from glassine.domain import Category, Domain, Integer, OneOf, Real
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import load_model, to_python, to_sql, tree_from_lightgbm, tree_from_treelite, tree_from_xgboost
+from glassine.formats.boosted.ensemble import picked
 from glassine.models import DecisionTree
+from glassine.models.evidence import Evidence
+from glassine.models.tree import Branch, Node
 from tests.formats.reading import read_cells
 from tests.models.fuzzing import damaged, read_or_refused
 
@@ -464,3 +467,24 @@ def test_damaged_json_raises_only_our_errors(name: str, data: st.DataObject) -> 
             break
     part[key] = data.draw(ANY)
     read_or_refused(lambda: READERS[name](value))
+
+
+@pytest.mark.parametrize("to_listed", [None, False, True])
+def test_a_category_that_reads_as_missing_goes_where_the_file_sends_it(to_listed: bool | None) -> None:
+    names = ("p", "q", "?", "NA")
+    gaps = (bool(to_listed), to_listed is False)
+    for listed in (("p",), ("p", "?"), ("q", "NA"), ("?", "NA")):
+        first, second = picked("town", listed, None, gaps, names)
+        tree = DecisionTree(
+            (
+                Node(branches=(Branch(first, 1), Branch(second, 2))),
+                Node(evidence=Evidence(label=1)),
+                Node(evidence=Evidence(label=0)),
+            ),
+            ("town",),
+            ("no", "yes"),
+        )
+        said = tree.predict(pl.DataFrame({"town": list(names)})).tolist()
+        assert said == ["yes" if name in listed else "no" for name in names]
+        if to_listed is not None:
+            assert tree.predict(pl.DataFrame({"town": ["p", None]})).tolist()[1] == ("yes" if to_listed else "no")

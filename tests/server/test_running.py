@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import logging
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ import sys
 import textwrap
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ import pytest
 from glassine.errors import GlassineError, InvalidParameterError
 from glassine.server import listen, make_keys, run, sign_release
 from glassine.server import protocol as patience
+from glassine.server.running import configured
 from tests.cli.running import one_after_another
 from tests.server.releases import QUERY, small_release
 
@@ -255,3 +258,19 @@ def test_the_service_speaks_through_it(monkeypatch: pytest.MonkeyPatch) -> None:
         run(lambda: None, listening)
     assert issubclass(seen[0].http, patience.PatientProtocol)
     assert seen[0].access_log is False
+
+
+def test_handlers_of_the_process_that_serves_stay_as_they_are() -> None:
+    # Some handlers close their stream when another program configures logging, which can be a standard one.
+    closed: list[bool] = []
+
+    class Handler(logging.StreamHandler[StringIO]):
+        def close(self) -> None:
+            closed.append(True)
+            super().close()
+
+    handler = Handler(StringIO())
+    configured(None)
+    assert not closed
+    handler.close()
+    assert closed

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 
 from glassine.attacks.magnitudes import LargestContributions
 from glassine.attacks.membership.matching import codes_of_rows
@@ -37,7 +38,6 @@ def native_of(columns: ConformedColumns) -> Array | object:
     """Return records as attacks take them: an array where all are numbers, else a data frame."""
     if not any(isinstance(attribute, Category) for attribute in columns.attributes.values()):
         return np.column_stack([_float(columns, name) for name in columns.names])
-    import polars as pl
 
     lists = {name: columns.values(name).tolist() for name in columns.names}
     return pl.DataFrame({name: pl.Series(name, values, strict=False) for name, values in lists.items()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import narwhals as nw
 import numpy as np
 
 from glassine.attacks.labels import Occupants
@@ -54,8 +55,6 @@ def count_data(model: DecisionTree | RuleList, frame: object, domain: Domain, ta
 
 
 def _names(frame: Any) -> list[str]:
-    import narwhals as nw
-
     return list(nw.from_native(frame).collect_schema().names())
 
 

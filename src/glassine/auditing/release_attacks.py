@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from glassine.attacks.membership.gap import gap_attack
@@ -138,7 +139,6 @@ def midpoints_of(
 def _stacked(parts: Sequence[Any]) -> Any:
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
-    import polars as pl
 
     return pl.concat(parts, how="vertical_relaxed")
 
@@ -210,10 +210,12 @@ def _suite(
     random_state: int | np.random.Generator | None,
 ) -> Outcome[MembershipAttacks]:
     (inside, told), (outside, other) = people, others
-    data = _both((inside, _on_steps(release, told)), (outside, _on_steps(release, other)))
+    members, holdout = _both((inside, _on_steps(release, told)), (outside, _on_steps(release, other)))
     # The midpoint attack is made tree by tree elsewhere; one candidate spares the suite's own.
     one = np.zeros((1, 1))
-    return Measured(attack_membership(_classifier(release), *data, candidates=one, random_state=random_state))
+    return Measured(
+        attack_membership(_classifier(release), members, holdout=holdout, candidates=one, random_state=random_state)
+    )
 
 
 def together_of(inputs: ReleaseInputs, leaves: ReleaseLeaves | None) -> Outcome[TogetherFinding]:

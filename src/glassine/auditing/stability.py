@@ -13,6 +13,7 @@ import polars as pl
 
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome
 from glassine.auditing.capacity import delta_of, figures_of, outside, stated_class, uncounted
+from glassine.auditing.inputs import on_shared
 from glassine.capacity import (
     DeclaredClass,
     LearnedCode,
@@ -171,8 +172,6 @@ def _frame(subject: TreeSubject, target: str) -> pl.DataFrame:
     A learning algorithm may depend on the order of records. Were the training records first, as they are given, the
     code of retrained models would depend on the draw, and be none.
     """
-    from glassine.auditing.inputs import on_shared
-
     inputs = subject.inputs
     sides = on_shared(inputs.table, inputs.holdout, (*subject.model.attributes, target))
     everyone = pl.concat([pl.DataFrame(side.arrays) for side in sides], how="vertical_relaxed")

@@ -112,8 +112,9 @@ def attacked(
     return Measured(
         attack_membership(
             model,
-            Sample(members, inputs.target),
-            Sample(others, inputs.target),
+            members,
+            inputs.target,
+            holdout=Sample(others, inputs.target),
             shadows=None if made is None else Shadows(made, n_shadows, seconds=settings.seconds),
             confidence=settings.confidence,
             random_state=inputs.settings.random_state,

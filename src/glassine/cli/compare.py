@@ -35,6 +35,7 @@ from glassine.cli.summarize import ComparedOptions, compare_from_summary, near_o
 from glassine.cli.training import TrainingFile, check_public, predicts_number, range_of, read_training, without
 from glassine.cli.twin import TwinOptions, compare_with_twin
 from glassine.cli.writing import check_ending, check_outputs, check_report, print_value, write_by_ending
+from glassine.domain import Integer, Real
 from glassine.errors import InvalidParameterError
 from glassine.records.purpose import Purpose
 
@@ -305,7 +306,6 @@ def _predicts_number(
 ) -> bool:
     """Return whether the domain or the options say that the target is a number; raise if they contradict each other."""
     from glassine.comparison import CANDIDATES
-    from glassine.domain import Integer, Real
 
     declared = domain is not None and target in domain and isinstance(domain[target], Integer | Real)
     number, ranged = declared or models.target_range is not None, models.target_range is not None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import polars as pl
 
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings
@@ -139,7 +140,6 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
     """Train a tree and a rule list on scikit-learn's breast-cancer records, audit both, write models and reports."""
     say = progress or (lambda stage: None)
     say("training")
-    import polars as pl
     from sklearn.datasets import load_breast_cancer
     from sklearn.tree import DecisionTreeClassifier
 

@@ -44,6 +44,7 @@ from glassine.cli.releases import ArrayBox, PandasBox, black_box_of, given_as, t
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
 from glassine.cli.writing import check_outputs, check_report, check_room, print_value, write_report
+from glassine.domain import Binary, Category
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
 from glassine.files import json_text, read_once
 from glassine.records.purpose import Purpose
@@ -259,8 +260,6 @@ def _without_target(
     domain: Domain | None, target: str | None, classes: str | None
 ) -> tuple[Domain | None, tuple[Any, ...] | None]:
     """Return the domain of the attributes, and the classes: those listed, or those that the domain declares."""
-    from glassine.domain import Binary, Category
-
     names = None if classes is None else _named(classes)
     if domain is None or target is None or target not in domain:
         return domain, names
@@ -316,7 +315,6 @@ def _from_queries(
 def _from_records(
     box: Any, domain: Domain | None, k: int, source: ExplainRecords, takes: str, settings: dict[str, Any]
 ) -> tuple[SurrogateExplainer, dict[str, Any] | None, Any]:
-    from glassine.domain import Category
     from glassine.surrogates import SurrogateExplainer
 
     data, target, person = source.data, source.target, source.person

@@ -20,6 +20,7 @@ from glassine.cli.summary import to_dict, to_text
 from glassine.cli.training import NumberOptions, range_of
 from glassine.cli.writing import print_value
 from glassine.errors import InvalidParameterError, UnreadableFileError
+from glassine.files import read_json
 
 DeltaOption = Annotated[float | None, option("NUMBER", "Delta.", shown="1e-06")]
 BinsOption = Annotated[Path | None, option("FILE", "Fixed bins, JSON: cut points, groups of values.")]
@@ -128,6 +129,10 @@ class AdditiveOptions(NumberOptions):
     interactions: list[str] | None = option(
         "N|auto|PAIR", "Pairs: how many, auto, or 'NAME & NAME'; repeat it.", shown="0"
     )
+    objective: Literal["squared_error", "poisson"] | None = option(
+        None, "Of a number: poisson for counts of events.", shown="squared_error"
+    )
+    exposure: str | None = option("COLUMN", "Of poisson: what counts are in proportion to.")
     infer_range: bool = flag("Take it from the data. Voids the guarantee.")
     not_private: NotPrivateOption = False
     memory_limit: MemoryOption = None
@@ -259,8 +264,6 @@ def _interactions_of(texts: Sequence[str] | None) -> int | str | list[tuple[str,
 
 def _bins_of(path: Path | None) -> Mapping[str, Any] | None:
     """Return the bins of a JSON file: for each attribute its cut points, or its groups of values."""
-    from glassine.files import read_json
-
     if path is None:
         return None
     bins = read_json(path)

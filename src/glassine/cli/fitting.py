@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from glassine.budget import human_bytes
 from glassine.cli.charging import Charge, ledger_files
 from glassine.cli.deferring import BEHIND_ESTIMATORS, BEHIND_KERNELS, deferred
 from glassine.cli.naming import in_own_command
@@ -264,7 +265,9 @@ def run(order: Order, display: Display) -> Outcome:
         left_out=training.left_out,
         charge=charge.to_dict(),
         report=report,
-        errors=None if order.private or not number else errors_of(estimator, training.frame, shared.target),
+        errors=None
+        if order.private or not number
+        else errors_of(estimator, training.frame, shared.target, order.options.get("exposure")),
         quality=None
         if order.private or number or order.model not in ADDED
         else quality(estimator.model_, training.frame, shared.target),
@@ -330,8 +333,6 @@ def _stages(order: Order, learner: Any, public: Mapping[str, Any], options: Mapp
 
 def _tables(order: Order, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     """Return in words how much memory the tables of a fit take, where it is known beforehand."""
-    from glassine.budget import human_bytes
-
     if public["domain"] is None or order.grid is not None:
         return ""
     options = {name: value for name, value in options.items() if name not in ("ledger", "dataset")}

@@ -17,6 +17,7 @@ from glassine.cli.options import JsonOption, LedgerArgument, LedgerDeltaOption, 
 from glassine.cli.process import STANDING, uninterrupted
 from glassine.cli.writing import print_value
 from glassine.errors import BudgetExceededError, DamagedLedgerError, LedgerError, UnreadableFileError, marked
+from glassine.files import read_json
 
 if TYPE_CHECKING:
     from glassine.privacy.ledger import Entry, Ledger, Verification
@@ -118,7 +119,6 @@ def verify_command(
     Exit status: 0 when the ledger is whole and every certificate paid for, 1 when the ledger is damaged or did not pay
     for a certificate, 2 when it could not be checked, 3 when a certificate has no receipt of a charge.
     """
-    from glassine.files import read_json
     from glassine.privacy.certificate import Certificate
     from glassine.report.wording import clean
 

@@ -27,6 +27,7 @@ from glassine.errors import (
     first_of,
 )
 from glassine.files import FileContent, read_once
+from glassine.records import schema
 from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
@@ -115,7 +116,6 @@ def records_file(
     """Return the records of a private fit, which are not opened, and what their header says."""
     # Values that are no numbers will count as missing without a word, so that decimal commas are asked about where the
     # header and the domain make them likely.
-    from glassine.records import schema
     from glassine.records.files import header_of
     from glassine.records.headers import RecordsFile
 

@@ -35,6 +35,7 @@ from glassine.cli.progress import stages
 from glassine.cli.reading import load_trees, read_policy, read_records, stated_domain
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError, worded
+from glassine.files import write_text
 from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
@@ -422,8 +423,6 @@ def _print(
 def _write(rows: RowReconstruction, output: Path, *, for_checker: bool) -> None:
     """Write the rows; those that follow from counts in the data say in a column of their own whose they are."""
     import polars as pl
-
-    from glassine.files import write_text
 
     columns: dict[str, Any] = {name: values.tolist() for name, values in rows.rows.items()}
     for name, values in (("class", rows.labels), ("certain", rows.certain)):

@@ -30,6 +30,7 @@ from glassine.cli.options import (
 from glassine.cli.steps import option_of
 from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import BlackBoxError, GlassineError, InvalidParameterError, UnreadableFileError, marked
+from glassine.files import parse_json
 
 if TYPE_CHECKING:
     from glassine.domain.attributes import Scalar
@@ -194,7 +195,6 @@ def answer_command(
 
     Exit status: 0 when it was explained, 2 if not.
     """
-    from glassine.files import parse_json
     from glassine.surrogates import BlackBox
     from glassine.surrogates.explaining import explain_checked
     from glassine.surrogates.reading import Layout

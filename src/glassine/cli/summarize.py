@@ -42,6 +42,7 @@ from glassine.cli.training import (
     read_training,
 )
 from glassine.cli.writing import check_ending, check_outputs, check_report, check_room, print_value, write_by_ending
+from glassine.domain import Category, Domain
 from glassine.errors import InvalidParameterError, first_of
 from glassine.files import json_text, read_once
 from glassine.records.purpose import Purpose
@@ -227,7 +228,6 @@ def _measure(
     released: ReleasedOptions,
 ) -> None:
     """Write how right a model is on the records, with its certificate."""
-    from glassine.domain import Category, Domain
     from glassine.formats import load_model
 
     of_unit = summary.records_per_person

@@ -7,8 +7,12 @@ import textwrap
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from glassine.cli.fitting import ADDED, ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, Order, Outcome
 from glassine.cli.ledger import sentence
+from glassine.cli.writing import one_line
+from glassine.domain import Between, Category, Domain
 from glassine.errors import first_of
 from glassine.scrubbing.cost import sentences
 
@@ -139,7 +143,6 @@ def _model_lines(outcome: Outcome) -> list[str]:
 
 def _shortened(model: DecisionTree | RuleList | AdditiveModel) -> DecisionTree | RuleList | AdditiveModel:
     """Return a model to read: cut points without the last digits of arithmetic, values to six digits."""
-    from glassine.domain import Between
     from glassine.models import AdditiveModel, NumericBins
     from glassine.models.transform import rewritten
 
@@ -162,8 +165,6 @@ def _shortened(model: DecisionTree | RuleList | AdditiveModel) -> DecisionTree |
 
 def _with_stars(domain: Domain) -> Domain:
     """Return a domain in which prefixes are texts, as in the model that is shown."""
-    from glassine.domain import Category, Domain
-
     shown = {name: domain[name] for name in domain}
     for name, one in shown.items():
         if isinstance(one, Category):
@@ -185,7 +186,6 @@ def _score(score: float) -> str:
 
 def _term_lines(model: AdditiveModel) -> list[str]:
     """Return a line a term: how many bins it has, and where its scores are lowest and highest."""
-    from glassine.cli.writing import one_line
     from glassine.report.wording import plural
 
     rows = [("term", "bins", "lowest score", "highest score")]
@@ -351,7 +351,6 @@ def _training_figures(outcome: Outcome) -> dict[str, float | None]:
     if (quality := outcome.quality) is not None:
         values = {name: quality[name]["value"] for name in ("auroc", "log_loss")}
         return {**values, "baseline_log_loss": quality["log_loss"]["baseline"]}
-    import numpy as np
 
     from glassine.learners.publishing import probabilities
     from glassine.models.quality import Quality
@@ -367,8 +366,6 @@ def _training_figures(outcome: Outcome) -> dict[str, float | None]:
 
 def _table(model: Any) -> Ints:
     """Return the class counts of the leaves or rules, shape (k, c)."""
-    import numpy as np
-
     return np.array([cell.evidence.counts for cell in model.cells], dtype=np.int64)
 
 

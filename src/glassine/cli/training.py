@@ -8,11 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from glassine.cli.naming import in_options, listed, nearest, options_of
 from glassine.cli.options import OptionGroup, TargetRangeOption, numeric, words_of
 from glassine.cli.reading import check_person, check_target, identifiers, read_records, records_file, tell_repeats
+from glassine.domain import Category, Integer, Real
 from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
+from glassine.records import Reader
 from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
@@ -108,8 +112,6 @@ def predicts_number(
 
 def _declares_number(domain: Domain, target: str, *, ranged: bool, classed: bool) -> bool:
     """Return whether a domain declares the target as a number; raise if more is said of it."""
-    from glassine.domain import Integer, Real
-
     declared = isinstance(domain[target], Integer | Real)
     if ranged:
         raise InvalidParameterError(
@@ -129,7 +131,6 @@ def public_parameters(
 ) -> dict[str, Any]:
     """Return the domain of the attributes without target and persons, and of a classifier the public classes."""
     # declared are domain and, of a classifier, classes as its parameters.
-    from glassine.domain import Category
 
     others = None if domain is None else domain.restrict([name for name in domain if name not in (target, person)])
     if "classes" not in declared:
@@ -153,12 +154,14 @@ def range_of(text: str | None) -> tuple[float, float] | None:
     return lo, hi
 
 
-def errors_of(estimator: Any, frame: Any, target: str) -> tuple[float, float]:
+def errors_of(estimator: Any, frame: Any, target: str, exposure: str | None = None) -> tuple[float, float]:
     """Return the root mean squared error on some records, and that of the mean of their targets."""
     truth = frame[target].to_numpy().astype(float)
     # In a unit near them, so that no square vanishes or overflows.
     unit = float(abs(truth).max()) or 1.0
-    off = (truth - estimator.predict(frame.drop(target))) / unit
+    # With exposures a prediction is that of one unit of it.
+    units = 1.0 if exposure is None else frame[exposure].to_numpy().astype(float)
+    off = (truth - units * estimator.predict(frame.drop(target))) / unit
     return unit * math.sqrt((off**2).mean()), unit * float((truth / unit).std())
 
 
@@ -223,7 +226,6 @@ def read_training(
     # is public: whole numbers if all given classes are such, else text. Where the command
     # counts records or people, it points out columns that look like identifiers and repeat; a private fit does not,
     # since that would follow from the records.
-    from glassine.domain import Category, Real
 
     data, person = file.path, file.person
     names = None if classes is None else _typed(class_names(classes))
@@ -325,11 +327,6 @@ def _check_values(column: Any, name: str, *, number: bool) -> None:
 
 def _holds_number(column: Any) -> bool:
     """Return whether any value of a column reads as a number."""
-    import numpy as np
-
-    from glassine.domain import Real
-    from glassine.records import Reader
-
     numbers, _ = Reader(Real(-LARGEST_NUMBER, LARGEST_NUMBER, missing=True)).column(column)
     return not bool(np.isnan(numbers).all())
 

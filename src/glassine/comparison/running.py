@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from glassine import __version__
@@ -434,7 +435,6 @@ def _stated(domain: Domain) -> dict[str, Any]:
 
 def _identity(records: Labelled, target: str, task: Task) -> dict[str, Any]:
     """Return what results must agree on to belong to one comparison; models, epsilons and splits may be added."""
-    import scipy
     import sklearn
 
     # What is excluded is not in the domain, and the range stands by itself.

@@ -363,10 +363,12 @@ def _unnamed() -> Iterator[None]:
 
 
 def _attacked(model: object, whole: Labelled, n: int, coded: bool, seed: int) -> MembershipAttacks:
+    members, others = _samples(whole, n, coded)
     with _unnamed():
         return attack_membership(
             _asked(model),
-            *_samples(whole, n, coded),
+            members,
+            holdout=others,
             confidence=1 - (1 - CONFIDENCE) / (2 * ATTACKS),
             random_state=seed,
         )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute
@@ -106,8 +107,6 @@ class CountTable(Opened):
     @classmethod
     def _tabulated(cls, domain: Domain, parts: Sequence[tuple[ConformedColumns, Ints]]) -> CountTable:
         """Return the sorted table of some conformed records with their counts."""
-        import polars as pl
-
         keys = [f"k{i}" for i in range(len(domain))]
         frames = [
             pl.LazyFrame({key: columns.array(name) for key, name in zip(keys, domain, strict=True)} | {"n": counts})

@@ -62,6 +62,24 @@ def single_sides(bound: float) -> tuple[float, float] | None:
     return (near, above) if near < above else None
 
 
+def single_threshold(bound: float) -> float:
+    """Return the threshold of single precision that stands for a bound in a file of that precision.
+
+    Values that round to different numbers on both sides of the bound stay apart. Of values that round to one number,
+    the decimal that names it goes where the bound sends it: in ``x <= 0.1`` the tenth itself, in ``x < 0.7`` what is
+    below.
+
+    Examples
+    --------
+    >>> single_threshold(0.1) == single(0.1), single_threshold(math.nextafter(0.7, 0)) < single(0.7)
+    (True, True)
+    """
+    near = single(bound)
+    if math.isinf(near) or near < single(math.nextafter(bound, math.inf)) or float(str(np.float32(near))) <= bound:
+        return near
+    return -_after(-near)
+
+
 def side_text(sides: tuple[float, float]) -> tuple[str, bool]:
     """Return the shortest decimal that names a bound of single precision, and whether the bound lies below it.
 

@@ -339,7 +339,7 @@ def _sides(
     column: Column, operator: str, bound: float, gap_first: bool, domain: Domain | None, *, missing: bool, single: bool
 ) -> tuple[Any, Any]:
     """Return the conditions of the true and the false branch."""
-    if isinstance(column, Number) and not column.steps and column.fill is None:
+    if isinstance(column, Number) and not column.steps and column.fill is None and column.mark is None:
         gaps = (gap_first and missing, not gap_first and missing)
         return sides(column.attribute, operator, bound, domain, gaps, single=single)
     if operator not in ("<=", ">"):

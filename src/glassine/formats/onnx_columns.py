@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -66,11 +67,12 @@ class Operator:
         """Return an error that says why the operator is not read."""
         return UnsupportedModelError(f"{self.kind!r} before the tree {what}, which is not read.", remedy=remedy)
 
-    def numbers(self, values: Any, what: str, *, positive: bool = False) -> list[float]:
-        """Return one finite number a column."""
+    def numbers(self, values: Any, what: str, *, positive: bool = False, spread: bool = False) -> list[float]:
+        """Return one finite number a column; ``spread`` allows several for one column."""
         width = len(self.value.columns)
         flat = [] if values is None else np.ravel(values).tolist()
         flat = flat * width if len(flat) == 1 else flat
+        width = len(flat) if width == 1 and spread else width
         if len(flat) != width or not all(isinstance(v, int | float) and math.isfinite(v) for v in flat):
             raise InvalidModelError(f"{self.kind!r} before the tree must hold {width} finite numbers as {what}.")
         if positive and not min(flat) > 0:
@@ -107,6 +109,12 @@ def _computed(node: Operator) -> Value:
     step = ARITHMETIC[node.kind]
     if node.constants[1] is None:
         raise node.unread("computes with two columns")
+    if step == "mul" and not np.any(node.constants[1]) and node.value.kind in (FLOAT, DOUBLE):
+        # Nothing is left of the column but its gaps.
+        flat = [
+            (c.stepped((math.inf,), (0.0,), c.gap_code) if isinstance(c, Number) else c) for c in node.value.columns
+        ]
+        return Value(tuple(column.mapped(lambda code: 0.0 * code) for column in flat), node.value.kind)
     constants = node.numbers(node.constants[1], "constants", positive=step in ("mul", "div"))
     return node.then([((step, constant),) for constant in constants], node.value.kind)
 
@@ -115,9 +123,10 @@ def _compared(node: Operator) -> Value:
     """Return what says of each number whether it is below a constant; NaN is not."""
     if node.constants[1] is None or node.value.kind not in (FLOAT, DOUBLE):
         raise node.unread("compares other than numbers with a constant")
-    single, bounds = node.value.single, node.numbers(node.constants[1], "constants")
+    single, bounds = node.value.single, node.numbers(node.constants[1], "constants", spread=True)
+    columns = node.value.columns * (len(bounds) if len(node.value.columns) == 1 else 1)
     out: list[Column] = []
-    for column, bound in zip(node.value.columns, bounds, strict=True):
+    for column, bound in zip(columns, bounds, strict=True):
 
         def below(code: float, bound: float = bound) -> float:
             return float(code < bound)
@@ -126,8 +135,30 @@ def _compared(node: Operator) -> Value:
             ends = (column.pulled_back(bound, rounded=single, below=True), math.inf)
             out.append(column.stepped(ends, (1.0, 0.0), below(column.gap_code)))
         else:
-            out.append(_mapped(column, below))
+            out.append(column.mapped(below))
     return Value(tuple(out), BOOL)
+
+
+def _largest(node: Operator) -> Value:
+    """Return the place of the largest of several bins of one input, of equal ones the first; others are constant."""
+    bins = [column for column in node.value.columns if isinstance(column, Stepped)]
+    names = list(dict.fromkeys(column.attribute for column in bins if len(set(column.codes)) > 1))
+    last = node.attributes.get("select_last_index", 0) or node.attributes.get("axis", 0) not in (1, -1)
+    if last or len(bins) < len(node.value.columns) or len(names) > 1 or not bins:
+        raise node.unread("compares columns")
+    name = names[0] if names else bins[0].attribute
+    gaps = [column.gap_code if column.attribute == name else column.codes[0] for column in bins]
+    for column in bins:
+        attribute = attribute_of(column.attribute, node.domain)
+        if math.isnan(column.gap_code) and attribute is not None and attribute.missing:
+            raise node.unread(f"encodes {column.attribute!r:.60}, which can be missing", "Impute it before.")
+    tops = sorted({top for column in bins for top in column.tops})
+    table = np.array([[column.codes[bisect_left(column.tops, top)] for top in tops] for column in bins])
+    if np.isnan(table).any():
+        raise InvalidModelError(f"{node.kind!r} before the tree compares what is no number.")
+    missing = None if any(map(math.isnan, gaps)) else float(np.argmax(gaps))
+    codes = tuple(float(place) for place in table.argmax(axis=0))
+    return Value((Stepped(name, tuple(tops), codes, missing),), INT64)
 
 
 def _chosen(node: Operator) -> Value:
@@ -144,7 +175,7 @@ def _chosen(node: Operator) -> Value:
 
         if isinstance(column, Number):
             raise node.unread("chooses by an input")
-        out.append(_mapped(column, choice))
+        out.append(column.mapped(choice))
     return Value(tuple(out), kind)
 
 
@@ -162,20 +193,13 @@ def _clipped(node: Operator) -> Value:
 
 def _imputed(node: Operator) -> Value:
     replaced = node.attributes.get("replaced_value_float")
-    if node.value.kind != FLOAT or replaced is None or not math.isnan(replaced):
+    if node.value.kind != FLOAT or replaced is None:
         raise node.unread(
-            f"replaces {replaced} of its values, not NaN of floats",
-            "Mark gaps as NaN before the pipeline, and convert it with inputs of floats.",
+            f"replaces {replaced} of its values, not numbers of floats", "Convert the pipeline with inputs of floats."
         )
     fills = node.numbers(node.attributes.get("imputed_value_floats"), "imputed_value_floats")
-    return Value(tuple(c.filled(v) for c, v in zip(node.value.columns, fills, strict=True)), FLOAT)
-
-
-def _mapped(column: Coded | Stepped, change: Callable[[float], float]) -> Column:
-    if isinstance(column, Coded):
-        return column.mapped(change)
-    missing = None if column.missing is None else change(column.missing)
-    return replace(column, codes=tuple(change(code) for code in column.codes), missing=missing)
+    filled = zip(node.value.columns, fills, strict=True)
+    return Value(tuple(c.filled(v) if math.isnan(replaced) else c.replaced(replaced, v) for c, v in filled), FLOAT)
 
 
 def _filled_code(node: Operator, column: Number, change: Callable[[float], float]) -> float | None:
@@ -202,7 +226,7 @@ def _binarized(node: Operator) -> Value:
             ends = (column.pulled_back(threshold), math.inf)
             out.append(column.stepped(ends, (0.0, 1.0), _filled_code(node, column, above)))
         else:
-            out.append(_mapped(column, above))
+            out.append(column.mapped(above))
     return Value(tuple(out), FLOAT)
 
 
@@ -229,7 +253,7 @@ def _one_hot(node: Operator) -> Value:
         elif isinstance(column, Number):
             out.append(_whole_dummy(node, column, category, dummy))
         else:
-            out.append(_mapped(column, dummy))
+            out.append(column.mapped(dummy))
     return Value(tuple(out), FLOAT)
 
 
@@ -241,7 +265,7 @@ def _whole_dummy(node: Operator, column: Number, category: int, dummy: Callable[
         values: Sequence[Scalar] = (0, 1) if isinstance(attribute, Binary) else attribute.values
         if not all(isinstance(value, int | float) for value in values):
             raise InvalidModelError(f"{column.attribute!r:.60} is encoded as a number, but the domain has texts.")
-        codes = tuple((value, dummy(run(float(value), (*column.steps, ROUND)))) for value in values)
+        codes = tuple((value, dummy(run(column.code_of(float(value)), (ROUND,)))) for value in values)
         return Coded(column.attribute, codes, gap, None, column.fill is not None)
     cut = column.then(("whole", 0.0))
     rounded = node.value.kind != DOUBLE
@@ -331,6 +355,7 @@ OPERATORS: dict[str, Callable[[Operator], Value]] = {
     "Binarizer": _binarized,
     "Clip": _clipped,
     "Less": _compared,
+    "ArgMax": _largest,
     "Where": _chosen,
     "ArrayFeatureExtractor": _picked,
     "Gather": _picked,

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from glassine.domain import Domain, OneOf
 from glassine.domain.attributes import Scalar
+from glassine.domain.single import single_threshold
 from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of
 from glassine.formats.conditions import check_predicts, compared_values, fresh_name, outcomes, readable
@@ -66,9 +67,10 @@ def to_onnx(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
 
     Notes
     -----
-    A threshold is rounded down to single precision, so that every number of single precision goes where the model
-    sends it. A record that satisfies no branch takes the last one. The file carries no counts. A
-    guarantee is the entry ``glassine.guarantee`` of its metadata. Scores of an additive model have single precision.
+    A threshold is rounded to single precision, so that every decimal of seven digits goes where the model sends it, as
+    far as single precision distinguishes it from the threshold. A record that satisfies no branch takes the last one.
+    The file carries no counts. A guarantee is the entry ``glassine.guarantee`` of its metadata. Scores of an additive
+    model have single precision.
 
     Examples
     --------
@@ -155,11 +157,9 @@ def _encoder(onnx: Any, listed: OneOf, column: str, words: bool) -> Any:
     return encoder_node(onnx, listed.attribute, column, named, codes or [-1.0], -1.0)
 
 
-def rounded_down(bound: float) -> float:
-    """Return the largest number of single precision that is not above a bound."""
-    with np.errstate(over="ignore"):
-        near = np.float32(bound)
-    return float(near if float(near) <= bound else np.nextafter(near, np.float32(-np.inf)))
+def _threshold(bound: float) -> float:
+    """Return the number of single precision that stands for a bound, finite where the bound is."""
+    return min(single_threshold(bound), bound if math.isinf(bound) else float(np.finfo(np.float32).max))
 
 
 def _branches(grown: BinaryTree, order: Sequence[int]) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def _branches(grown: BinaryTree, order: Sequence[int]) -> dict[str, Any]:
         "nodes_nodeids": list(range(n)),
         "nodes_featureids": [0 if test is None else test.column for test in tests],
         "nodes_modes": ["LEAF" if test is None else "BRANCH_LEQ" for test in tests],
-        "nodes_values": [0.0 if test is None else rounded_down(test.bound) for test in tests],
+        "nodes_values": [0.0 if test is None else _threshold(test.bound) for test in tests],
         "nodes_truenodeids": [max(left, 0) for left, _ in children],
         "nodes_falsenodeids": [max(right, 0) for _, right in children],
         "nodes_missing_value_tracks_true": [int(test is not None and test.missing == "left") for test in tests],

@@ -27,6 +27,8 @@ INERT = frozenset(
     (
         *("numpy.dtype", "sklearn.feature_selection._mutual_info.mutual_info_classif"),
         "sklearn.feature_selection._mutual_info.mutual_info_regression",
+        # A ColumnTransformer keeps the columns that it selected beside it.
+        "sklearn.compose._column_transformer.make_column_selector",
         # A record of arrays, which the reader of ensembles checks before compiled code follows them.
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         *(f"sklearn.feature_selection._univariate_selection.{name}" for name in SCORES),

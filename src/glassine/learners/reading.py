@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -215,8 +216,6 @@ def first_column(records: object) -> Any:
 def as_frame(names: Sequence[str], records: object) -> Any:
     """Return records without gaps as a frame, from which a domain may be inferred."""
     if isinstance(records, dict):
-        import polars as pl
-
         for name in names:
             if not np.isfinite(np.asarray(records[name], dtype=float)).all():
                 raise InvalidDataError(

@@ -101,6 +101,8 @@ def configured(app: object, *, limits: Limits | None = None, access: Access | No
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        # Standard output, standard error and logging belong to the process that serves.
+        log_config=None,
         log_level="error",
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=KEEP_ALIVE,

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from glassine import __version__
 from glassine.attacks.disclosure.adversary import Adversary
@@ -461,8 +462,6 @@ def _plain(model: object) -> DecisionTree:
 
 
 def _frame(columns: dict[str, AnyArray]) -> Any:
-    import polars as pl
-
     def series(name: str, values: list[Any]) -> Any:
         # Values of several types stay what they are, one by one.
         mixed = len({type(value) for value in values} - {type(None)}) > 1

@@ -236,9 +236,10 @@ def _strength(result: MembershipResult | MidpointResult) -> tuple[float, float]:
 
 def attack_membership(
     model: object,
-    members: Sample | LabelledRecords,
-    nonmembers: Sample | LabelledRecords,
+    data: object,
+    target: object = None,
     *,
+    holdout: Sample | LabelledRecords,
     shadows: Shadows | None = None,
     candidates: object = None,
     confidence: float = 0.95,
@@ -251,9 +252,13 @@ def attack_membership(
     ----------
     model : fitted classifier, DecisionTree, RuleList or AdditiveModel
         The model under attack: anything with ``predict``, or what Glassine published.
-    members, nonmembers : Sample
-        Training records, and records of the same population that were not used for training, with their classes. Where
-        persons are stated, membership is judged by person: see Notes.
+    data : data frame, array-like of shape (n, d), or Sample
+        The training records.
+    target : array-like of shape (n,), or str, optional
+        Their classes, or the column that holds them; a Sample has its own.
+    holdout : Sample
+        Records of the same population that were not used for training, with their classes. Where it and the data are
+        samples that state persons, membership is judged by person: see Notes.
     shadows : Shadows, optional
         How shadow models are trained, for both modes of LiRA and of RMIA; without it they do not apply.
     candidates : data frame or array-like, optional
@@ -298,7 +303,7 @@ def attack_membership(
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(400, 3)), rng.integers(0, 2, 400)
     >>> tree = DecisionTreeClassifier(random_state=0).fit(X[:200], y[:200])
-    >>> found = attack_membership(tree, Sample(X[:200], y[:200]), Sample(X[200:], y[200:]), random_state=0)
+    >>> found = attack_membership(tree, X[:200], y[:200], holdout=Sample(X[200:], y[200:]), random_state=0)
     >>> found.gap.value.tpr.value, round(found.gap.value.advantage.value, 3)
     (1.0, 0.535)
     """
@@ -306,15 +311,23 @@ def attack_membership(
     if progress is not None and not callable(progress):
         raise InvalidParameterError(f"{parameter('progress')} must be callable or None, got {type(progress).__name__}.")
     rng = generator(random_state)
-    data = inside, outside = read_sides(members, nonmembers)
+    if isinstance(data, Sample | LabelledRecords):
+        if target is not None:
+            raise InvalidParameterError(
+                f"{parameter('target')} must be None where the data is a sample, which has its own."
+            )
+        members = data
+    else:
+        members = Sample(data, target)
+    sides = inside, outside = read_sides(members, holdout)
     steps = _Steps(progress, 9 + (0 if shadows is None else shadows.n_shadows))
-    shift = steps.of(holdout_shift(*data, random_state=rng))
+    shift = steps.of(holdout_shift(*sides, random_state=rng))
     common: dict[str, Any] = {"confidence": confidence, "random_state": rng}
     common["shift"] = shift.value if isinstance(shift, Measured) else None
-    gap = steps.of(gap_attack(model, *data, **common))
-    best_loss = steps.of(loss_attack(model, *data, **common))
-    black_box = steps.of(black_box_attack(model, *data, **common))
-    answered = shadow_answers(model, *data, shadows, rng, steps.inner())
+    gap = steps.of(gap_attack(model, *sides, **common))
+    best_loss = steps.of(loss_attack(model, *sides, **common))
+    black_box = steps.of(black_box_attack(model, *sides, **common))
+    answered = shadow_answers(model, *sides, shadows, rng, steps.inner())
     setting = setting_of(confidence, rng, common["shift"])
     by_mode: dict[Mode, tuple[Outcome[MembershipResult], ...]] = {
         mode: tuple(judged(judge, answered, mode, setting) for judge in (likelihood_ratio, relative_ratio))
@@ -327,7 +340,7 @@ def attack_membership(
     else:
         found = midpoint_attack(model, candidates, confidence=confidence, random_state=rng)
     named = steps.of(found)
-    overfitting = steps.of(vulnerability(model, *data, confidence=confidence, random_state=rng))
+    overfitting = steps.of(vulnerability(model, *sides, confidence=confidence, random_state=rng))
     return MembershipAttacks(
         n_members=inside.number,
         n_nonmembers=outside.number,
@@ -337,16 +350,16 @@ def attack_membership(
         gap=gap,
         best_loss=best_loss,
         black_box=black_box,
-        label_only=steps.of(label_only_attack(model, *data, **common)),
+        label_only=steps.of(label_only_attack(model, *sides, **common)),
         lira_online=by_mode["online"][0],
         lira_offline=by_mode["offline"][0],
         rmia_online=by_mode["online"][1],
         rmia_offline=by_mode["offline"][1],
-        leaf_outcomes=steps.of(leaf_outcome_attack(model, *data, **common)),
-        counts=steps.of(count_attack(model, *data, **common)),
+        leaf_outcomes=steps.of(leaf_outcome_attack(model, *sides, **common)),
+        counts=steps.of(count_attack(model, *sides, **common)),
         midpoint=named,
         vulnerability=overfitting,
-        losses=compare_losses(model, *data),
+        losses=compare_losses(model, *sides),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from glassine.domain import Binary, Domain, Literal, OneOf
 from glassine.domain.attributes import LARGEST, Scalar
+from glassine.domain.prefixes import GAP_TEXTS
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import all_but, attribute_of, binary, damaged, first_word, with_missing
 from glassine.models.evidence import Evidence
@@ -37,11 +38,24 @@ def spelled(
 
 
 def picked(
-    name: str, values: Sequence[Scalar], domain: Domain | None, gaps: tuple[bool, bool]
+    name: str,
+    values: Sequence[Scalar],
+    domain: Domain | None,
+    gaps: tuple[bool, bool],
+    names: Sequence[Scalar] | None = None,
 ) -> tuple[Literal, Literal]:
-    """Return the condition that a value is one of a list, and that it is not; ``gaps`` says which a gap satisfies."""
+    """Return the condition that a value is one of a list, and that it is not; ``gaps`` says which a gap satisfies.
+
+    ``names`` are all categories of the file. One such as "?" is read as missing unless a condition lists it.
+    """
     listed = tuple(values)
     pair: tuple[Literal, Literal] = (OneOf(name, listed), OneOf(name, listed, negated=True))
+    if any(value in GAP_TEXTS and value not in listed for value in names or ()):
+        if gaps[0]:
+            others = tuple(value for value in names or () if value not in listed)
+            pair = OneOf(name, others, negated=True), OneOf(name, others)
+        else:
+            gaps = False, True
     if domain is not None and name in domain and isinstance(domain[name], Binary) and set(listed) <= {0, 1}:
         both, ones = len(set(listed)) != 1, listed[:1] == (1,)
         pair = (binary(name, ones), binary(name, not ones))

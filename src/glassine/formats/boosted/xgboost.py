@@ -356,7 +356,7 @@ def _pair(shared: Shared, lists: _Lists, i: int, builder: TreeBuilder[int]) -> t
             raise InvalidModelError(f"node {i} splits on categories, but the tree lists none for it.")
         values = spelled(name, lists.chosen[i], shared.categories[feature], domain, "the XGBoost model")
         check_spelling(values, name, domain)
-        right, left = picked(name, values, domain, (gaps[1], gaps[0]))
+        right, left = picked(name, values, domain, (gaps[1], gaps[0]), shared.categories[feature])
         return left, right
     if shared.categories[feature] is not None:
         raise damaged(f"node {i} puts a threshold on the categories of {name!r:.60}.")

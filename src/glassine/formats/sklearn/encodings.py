@@ -12,12 +12,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf
+from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.domain.literals import complement
+from glassine.domain.prefixes import GAP_TEXTS
 from glassine.domain.single import single
 from glassine.errors import UnsupportedModelError
-from glassine.formats.conditions import all_but, at_most, attribute_of, scalar, with_missing
+from glassine.formats.conditions import all_but, at_most, attribute_of, just_below, scalar, with_missing
 
 Array = npt.NDArray[np.float64]
 
@@ -68,6 +69,7 @@ class Number:
     attribute: str  # The original attribute
     steps: tuple[Step, ...] = ()  # The operations that turn the attribute into the column
     fill: Scalar | None = None  # What a missing value has become; None while it is still missing
+    mark: tuple[Scalar, Scalar] | None = None  # A value that an imputer replaces, and what it has become
 
     @property
     def knows_gaps(self) -> bool:
@@ -77,7 +79,20 @@ class Number:
     def then(self, *steps: Step) -> Number:
         """Return the column after more operations."""
         fill = None if self.fill is None else run(float(self.fill), steps)
-        return Number(self.attribute, (*self.steps, *steps), fill)
+        mark = None if self.mark is None else (self.mark[0], run(float(self.mark[1]), steps))
+        return Number(self.attribute, (*self.steps, *steps), fill, mark)
+
+    def replaced(self, mark: Scalar, value: Scalar) -> Number:
+        """Return the column with one of its values replaced."""
+        if self.steps or self.fill is not None or self.mark is not None:
+            raise UnsupportedModelError(
+                f"{mark!r:.40} is replaced in {self.attribute!r:.60} after other steps.", remedy="Impute it first."
+            )
+        return dataclasses.replace(self, mark=(mark, value))
+
+    def code_of(self, value: float) -> float:
+        """Return the column of a present number."""
+        return float(self.mark[1]) if self.mark is not None and value == self.mark[0] else run(value, self.steps)
 
     def filled(self, value: Scalar) -> Number:
         """Return the column with its missing values replaced."""
@@ -90,7 +105,7 @@ class Number:
         out = values.astype(np.float64)
         for name, constant in self.steps:
             out = ARRAYS[name](out, constant)
-        return out
+        return out if self.mark is None else np.where(values == self.mark[0], float(self.mark[1]), out)
 
     @property
     def gap_code(self) -> float:
@@ -116,10 +131,38 @@ class Number:
             texts = (f"{back:.{digits}g}" for digits in range(1, 18))
             back = next(short for text in texts if math.floor(short := float(text)) == math.floor(back))
         below, above = at_most(self.attribute, back, domain, single=rounded and not self.steps)
+        if self.mark is not None:
+            below, above = self._moved(below, above, goes_left(float(self.mark[1]), bound, missing_left), domain)
         return with_missing(below, missing), with_missing(above, not missing)
+
+    def _moved(self, below: Literal, above: Literal, wanted: bool, domain: Domain | None) -> tuple[Literal, Literal]:
+        """Return the two sides of a split with the value that an imputer replaces on the side where it is wanted."""
+        value = float(self.mark[0]) if self.mark is not None else math.nan
+        if isinstance(below, Between) and (value <= below.hi) == wanted:
+            return below, above
+        attribute = attribute_of(self.attribute, domain)
+        if isinstance(below, Between) and isinstance(attribute, Integer | Real):
+            values = (attribute.lo, attribute.hi, *attribute.codes)
+            # No record has a value beyond the one that is replaced, so that one interval says the rest.
+            if not wanted and min(values) >= value:
+                inside = Between(self.attribute, value, below.hi)
+                return inside, other_side(inside)
+            if wanted and max(values) <= value:
+                inside = Between(self.attribute, below.hi, just_below(self.attribute, value, domain))
+                return other_side(inside), inside
+        raise UnsupportedModelError(
+            f"the tree tests {self.attribute!r:.60}, where {value:g} was replaced, and its other values may lie on "
+            f"both sides of {value:g}.",
+            remedy="Give a domain whose bounds and codes lie on one side of it, or mark gaps as NaN.",
+        )
 
     def stepped(self, ends: Sequence[float], codes: Sequence[float], missing: float | None) -> Stepped:
         """Return the column that has one code up to each end, the last infinite, without intervals of no number."""
+        if self.mark is not None:
+            raise UnsupportedModelError(
+                f"{self.attribute!r:.60} is encoded after {self.mark[0]!r:.40} was replaced in it.",
+                remedy="Mark gaps as NaN before the pipeline.",
+            )
         kept = [(end, code) for low, end, code in zip((-math.inf, *ends), ends, codes, strict=False) if end > low]
         return Stepped(self.attribute, tuple(end for end, _ in kept), tuple(code for _, code in kept), missing)
 
@@ -165,6 +208,11 @@ class Coded:
     # Codes of other marks of a missing value, where an encoder distinguishes None from NaN.
     also_missing: tuple[float, ...] = ()
 
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The codes of present values."""
+        return (*(code for _, code in self.codes), *(() if self.other is None else (self.other,)))
+
     def mapped(self, change: Callable[[float], float]) -> Coded:
         """Return the column with every code changed."""
         codes = tuple((value, change(code)) for value, code in self.codes)
@@ -179,6 +227,10 @@ class Coded:
     def filled(self, value: Scalar) -> Coded:
         """Return the column with its missing codes replaced."""
         return self.mapped(lambda code: float(value) if math.isnan(code) else code)
+
+    def replaced(self, mark: Scalar, value: Scalar) -> Coded:
+        """Return the column with one of its codes replaced."""
+        return self.mapped(lambda code: float(value) if code == mark else code)
 
     def codes_of(self, values: npt.NDArray[Any]) -> Array:
         """Return the column of present values, shape (v,); NaN where the encoder refuses one."""
@@ -206,13 +258,26 @@ class Coded:
                 f"the tree distinguishes None from NaN in {self.attribute!r}, which are both missing.",
                 remedy="Encode gaps one way.",
             )
-        if self.other is None:
-            # Both lists say the same of the values that the encoder knows: take the shorter.
-            listed_left = 0 < len(sides[True]) <= len(sides[False]) or not sides[False]
-        else:
-            listed_left = not goes_left(self.other, bound, missing_left, rounded=rounded)
         attribute = attribute_of(self.attribute, domain)
         codes = dict(self.codes)
+        # Texts such as "?" are read as missing where no condition lists them, and the domain does not.
+        texts = {left: [v for v in values if v in GAP_TEXTS] for left, values in sides.items()}
+        if self.other is not None:
+            listed_left = not goes_left(self.other, bound, missing_left, rounded=rounded)
+        elif texts[True] or texts[False]:
+            listed_left = bool(texts[True]) if self.missing is None else not missing
+        else:
+            # Both lists say the same of the values that the encoder knows: take the shorter.
+            listed_left = 0 < len(sides[True]) <= len(sides[False]) or not sides[False]
+        if texts[not listed_left]:
+            known = set(attribute.values) if isinstance(attribute, Category) else set()
+            if self.missing is None or missing != listed_left:
+                missing = not listed_left
+            elif not known.issuperset(texts[not listed_left]):
+                raise UnsupportedModelError(
+                    f"the tree distinguishes {texts[not listed_left][0]!r} from a missing value in {self.attribute!r}.",
+                    remedy="Give a domain that lists it.",
+                )
         # A constant that an imputer fills in is no value of the records: its condition speaks of the gaps.
         declared = set(attribute.values) if isinstance(attribute, Category) and self.missing is not None else set(codes)
         listed = tuple(v for v in sides[listed_left] if v in declared or codes[v] != self.missing)
@@ -234,14 +299,27 @@ class Stepped:
         """Whether missing values were replaced."""
         return self.missing is not None
 
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The codes of present values."""
+        return self.codes
+
+    def mapped(self, change: Callable[[float], float]) -> Stepped:
+        """Return the column with every code changed."""
+        missing = None if self.missing is None else change(self.missing)
+        return Stepped(self.attribute, self.tops, tuple(map(change, self.codes)), missing)
+
     def then(self, *steps: Step) -> Stepped:
         """Return the column after more operations."""
-        missing = None if self.missing is None else run(self.missing, steps)
-        return Stepped(self.attribute, self.tops, tuple(run(code, steps) for code in self.codes), missing)
+        return self.mapped(lambda code: run(code, steps))
 
     def filled(self, value: Scalar) -> Stepped:
-        """Return the column with its missing values replaced."""
-        return self
+        """Return the column with its missing codes replaced."""
+        return self.mapped(lambda code: float(value) if math.isnan(code) else code)
+
+    def replaced(self, mark: Scalar, value: Scalar) -> Stepped:
+        """Return the column with one of its codes replaced."""
+        return self.mapped(lambda code: float(value) if code == mark else code)
 
     def codes_of(self, values: npt.NDArray[Any]) -> Array:
         """Return the column of present values, shape (v,); NaN for what is no number."""
@@ -301,5 +379,10 @@ def coded(source: Number, categories: list[object], codes: list[float], other: f
     missing = gaps[0] if gaps else other
     if source.fill is not None:
         missing = dict(pairs).get(source.fill, other)
+    if source.mark is not None:
+        moved = dict(pairs).get(source.mark[1], other)
+        own = [] if moved is None else [(source.mark[0], moved)]
+        pairs = [*(pair for pair in pairs if pair[0] != source.mark[0]), *own]
     also = tuple(gaps[1:]) if source.fill is None else ()
-    return Coded(source.attribute, tuple(pairs), missing, other, bool(gaps) or source.fill is not None, also)
+    knows_gaps = bool(gaps) or source.fill is not None or any(value in GAP_TEXTS for value, _ in pairs)
+    return Coded(source.attribute, tuple(pairs), missing, other, knows_gaps, also)

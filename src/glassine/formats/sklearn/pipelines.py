@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import compress
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from glassine.domain.attributes import Scalar
+from glassine.domain.prefixes import GAP_TEXTS
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import kinds_of, scalar
 from glassine.formats.sklearn.encodings import Coded, Column, Number, Stepped, coded, is_gap
@@ -20,6 +24,16 @@ Columns: TypeAlias = list[Column]
 def sklearn_names(obj: object) -> list[str]:
     """Return the names of the scikit-learn classes that an object is an instance of, most special first."""
     return kinds_of(obj, "sklearn")
+
+
+def overrides(obj: object, method: str) -> bool:
+    """Return whether a class from elsewhere replaces a method of the scikit-learn class that it is derived from."""
+    for cls in type(obj).__mro__:
+        if cls.__module__.split(".")[0] == "sklearn":
+            return False
+        if method in vars(cls):
+            return True
+    return False
 
 
 def _unlike(reason: str) -> InvalidModelError:
@@ -50,10 +64,16 @@ def _scales(step: Any, n: int, where: str) -> list[float]:
     return values
 
 
-def _unscaled(column: Column, where: str) -> Number:
-    if not isinstance(column, Number) or column.steps:
-        raise UnsupportedModelError(f"{where} encodes a column that was encoded or scaled.", remedy="Encode it first.")
-    return column
+def _coded(column: Column, categories: list[object], codes: list[float], other: float | None, where: str) -> Column:
+    """Return a column of codes, given those of an encoder's categories."""
+    if isinstance(column, Number):
+        if column.steps:
+            raise UnsupportedModelError(f"{where} encodes a column that was scaled.", remedy="Encode it first.")
+        return coded(column, categories, codes, other)
+    of = {float(category): code for category, code in zip(categories, codes, strict=True)}  # type: ignore[arg-type]
+    if not of.keys() >= set(column.numbers) and other is None:
+        raise UnsupportedModelError(f"{where} refuses codes of the step before it.", remedy="Fit the pipeline again.")
+    return column.mapped(lambda code: of.get(code, math.nan if other is None else other))
 
 
 def _shift_and_scale(step: Any, columns: Columns, where: str) -> Columns:
@@ -66,6 +86,9 @@ def _shift_and_scale(step: Any, columns: Columns, where: str) -> Columns:
             low, high = step.feature_range
             out = [c.then(("at least", float(low)), ("at most", float(high))) for c in out]
         return out
+    if "MaxAbsScaler" in kind and getattr(step, "clip", False):
+        scaled = [c.then(("div", a)) for c, a in zip(columns, _scales(step, n, where), strict=True)]
+        return [c.then(("at least", -1.0), ("at most", 1.0)) for c in scaled]
     centers = None
     if "StandardScaler" in kind and step.with_mean:
         centers = step.mean_
@@ -94,7 +117,7 @@ def _one_hot(step: Any, columns: Columns, where: str) -> Columns:
     for column, categories, rare, drop in zip(
         columns, step.categories_, _infrequent(step, len(columns)), drops, strict=True
     ):
-        source, listed = _unscaled(column, where), list(categories)
+        listed = list(categories)
         groups = _groups(listed, rare)
         dropped = None if drop is None else groups[int(drop)]
         unknown = None if step.handle_unknown == "error" else -1
@@ -103,7 +126,7 @@ def _one_hot(step: Any, columns: Columns, where: str) -> Columns:
         for dummy in range(max(groups) + 1):
             if dummy != dropped:
                 codes = [float(group == dummy) for group in groups]
-                out.append(coded(source, listed, codes, None if unknown is None else float(unknown == dummy)))
+                out.append(_coded(column, listed, codes, None if unknown is None else float(unknown == dummy), where))
     return out
 
 
@@ -116,17 +139,28 @@ def _ordinal(step: Any, columns: Columns, where: str) -> Columns:
         present = [v for v, gap in zip(categories, missing, strict=True) if not gap]
         codes = [float(group) for group in _groups(present, rare)] + [float(step.encoded_missing_value)] * sum(missing)
         listed = [*present, *([math.nan] * sum(missing))]
-        out.append(coded(_unscaled(column, where), listed, codes, other))
+        out.append(_coded(column, listed, codes, other, where))
     return out
 
 
-def _indicators(step: Any, columns: Columns) -> Columns:
+def _mark(step: Any, where: str) -> Scalar | None:
+    """Return the value that a step takes for a gap, None for those that are missing."""
+    return None if is_gap(step.missing_values) else scalar(step.missing_values, f"{where}: what is missing")
+
+
+def _indicators(step: Any, columns: Columns, where: str) -> Columns:
     out: Columns = []
+    mark = _mark(step, where)
     for i in step.features_:
         column = columns[int(i)]
-        if isinstance(column, Number):
+        if isinstance(column, Number) and mark is not None:
+            own = () if column.steps or column.mark else ((mark, 1.0),)
+            out.append(Coded(column.attribute, own, None, 0.0, mark in GAP_TEXTS))
+        elif isinstance(column, Number):
             gap = 1.0 if column.fill is None else 0.0
             out.append(Coded(column.attribute, (), gap, 0.0))
+        elif mark is not None:
+            out.append(column.mapped(lambda code: float(code == mark)))
         elif isinstance(column, Coded):
             marked = column.mapped(lambda code: float(math.isnan(code)))
             out.append(replace(marked, knows_gaps=True, also_missing=()))
@@ -136,48 +170,49 @@ def _indicators(step: Any, columns: Columns) -> Columns:
 
 
 def _impute(step: Any, columns: Columns, where: str) -> Columns:
-    if not is_gap(step.missing_values):
-        raise UnsupportedModelError(
-            f"{where} replaces {step.missing_values!r}, not missing values.",
-            remedy="Mark gaps as NaN before the pipeline.",
-        )
+    mark = _mark(step, where)
     if len(step.statistics_) != len(columns):
         raise InvalidModelError(f"{where} was fitted on {len(step.statistics_)} columns, but gets {len(columns)}.")
     out: Columns = []
     for column, value in zip(columns, step.statistics_, strict=True):
         if is_gap(value):
             if getattr(step, "keep_empty_features", False):
-                out.append(column.filled(0))
+                out.append(column.filled(0) if mark is None else column.replaced(mark, 0))
             continue
-        out.append(column.filled(scalar(value, f"{where}: a fill value")))
-    return out + (_indicators(step.indicator_, columns) if step.indicator_ is not None else [])
+        fill = scalar(value, f"{where}: a fill value")
+        out.append(column.filled(fill) if mark is None else column.replaced(mark, fill))
+    return out + (_indicators(step.indicator_, columns, where) if step.indicator_ is not None else [])
 
 
 def _bins(step: Any, columns: Columns, where: str) -> Columns:
     out: Columns = []
     for column, edges in zip(columns, step.bin_edges_, strict=True):
-        source = _unscaled(column, where)
         # A value on an inner edge belongs to the bin above it.
-        tops = (*(math.nextafter(float(edge), -math.inf) for edge in edges[1:-1]), math.inf)
-        coding = range(len(tops))
-        filled = None if source.fill is None else float(np.searchsorted(edges[1:-1], float(source.fill), side="right"))
+        inner = [float(edge) for edge in edges[1:-1]]
+        binned = _stepped(column, inner, partial(bisect_right, inner))
         if step.encode == "ordinal":
-            out.append(Stepped(source.attribute, tops, tuple(float(k) for k in coding), filled))
-            continue
-        for dummy in coding:
-            gap = None if filled is None else float(filled == dummy)
-            out.append(Stepped(source.attribute, tops, tuple(float(k == dummy) for k in coding), gap))
+            out.append(binned)
+        else:
+            out += [binned.mapped(partial(_equal, k)) for k in range(len(inner) + 1)]
     return out
+
+
+def _equal(code: float, other: float) -> float:
+    return float(code == other)
 
 
 def _binarized(step: Any, columns: Columns, where: str) -> Columns:
-    out: Columns = []
-    for column in columns:
-        source = column if isinstance(column, Number) else _unscaled(column, where)
-        gap = None if source.fill is None else float(float(source.fill) > step.threshold)
-        end = source.pulled_back(float(step.threshold), rounded=False)
-        out.append(source.stepped((end, math.inf), (0.0, 1.0), gap))
-    return out
+    above = [math.nextafter(float(step.threshold), math.inf)]
+    return [_stepped(column, above, lambda code: float(code > step.threshold)) for column in columns]
+
+
+def _stepped(column: Column, edges: Sequence[float], change: Callable[[float], float]) -> Coded | Stepped:
+    """Return a column behind a step that is constant between edges, each the least of the values above it."""
+    if not isinstance(column, Number):
+        return column.mapped(lambda code: code if math.isnan(code) else change(code))
+    ends = (*(column.pulled_back(float(edge), rounded=False, below=True) for edge in edges), math.inf)
+    gap = None if column.fill is None else change(float(column.fill))
+    return column.stepped(ends, tuple(float(k) for k in range(len(ends))), gap)
 
 
 def _identity(step: Any, columns: Columns, where: str) -> Columns:
@@ -215,8 +250,21 @@ def _column_transformer(step: Any, columns: Columns, where: str) -> Columns:
         if isinstance(inner, str) and inner == "drop":
             continue
         picked = selected_columns(selection, columns, names, f"{where}, {name!r}")
-        out += through(inner, picked, f"{where}, {name!r}") if picked else []
+        out += _weighed(step, name, through(inner, picked, f"{where}, {name!r}"), where) if picked else []
     return out
+
+
+def _weighed(step: Any, name: str, columns: Columns, where: str) -> Columns:
+    """Return the columns of a transformer times its weight."""
+    weight = float((getattr(step, "transformer_weights", None) or {}).get(name, 1.0))
+    if weight == 1:
+        return columns
+    if not 0 < weight < math.inf and any(isinstance(column, Number) for column in columns):
+        raise UnsupportedModelError(
+            f"{where} gives {name!r} the weight {weight:g}, so that larger values are not larger afterwards.",
+            remedy="Use positive weights, or none.",
+        )
+    return [column.then(("mul", weight)) for column in columns]
 
 
 def _sequence(step: Any, columns: Columns, where: str) -> Columns:
@@ -228,7 +276,8 @@ def _sequence(step: Any, columns: Columns, where: str) -> Columns:
 def _union(step: Any, columns: Columns, where: str) -> Columns:
     out: Columns = []
     for name, inner in step.transformer_list:
-        out += [] if isinstance(inner, str) and inner == "drop" else through(inner, columns, f"{where}, {name!r}")
+        if not (isinstance(inner, str) and inner == "drop"):
+            out += _weighed(step, name, through(inner, columns, f"{where}, {name!r}"), where)
     return out
 
 
@@ -243,7 +292,7 @@ READERS: dict[str, Callable[[Any, Columns, str], Columns]] = {
     "MaxAbsScaler": _shift_and_scale,
     "RobustScaler": _shift_and_scale,
     "SimpleImputer": _impute,
-    "MissingIndicator": lambda step, columns, where: _indicators(step, columns),
+    "MissingIndicator": _indicators,
     "KBinsDiscretizer": _bins,
     "Binarizer": _binarized,
     "FunctionTransformer": _identity,
@@ -257,7 +306,7 @@ def through(step: object, columns: Columns, where: str) -> Columns:
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return columns
     kinds = [name for name in sklearn_names(step) if name in READERS]
-    if not kinds:
+    if not kinds or overrides(step, "transform"):
         raise UnsupportedModelError(
             f"{where} is a {type(step).__name__}, whose columns are not functions of one attribute each, or which is "
             "not known.",

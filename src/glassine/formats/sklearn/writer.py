@@ -16,7 +16,7 @@ import numpy.typing as npt
 from glassine.domain import Between, Binary, Category, Domain, OneOf
 from glassine.domain import Literal as Condition
 from glassine.domain.attributes import Scalar
-from glassine.domain.single import single
+from glassine.domain.single import single_threshold
 from glassine.errors import InvalidParameterError, UnsupportedModelError
 from glassine.formats.conditions import check_predicts, compared_values, with_missing
 from glassine.formats.format import Format
@@ -43,7 +43,7 @@ class Test:
     def threshold(self) -> float:
         """The bound as scikit-learn, which rounds records to single precision, must hold it."""
         # The bound that a reader takes for it is rounded to it again, so that what was read is written as it was.
-        near = single(self.bound) + 0.0  # no -0.0
+        near = single_threshold(self.bound) + 0.0  # no -0.0
         return near if math.isfinite(near) else self.bound
 
 

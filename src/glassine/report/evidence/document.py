@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.resources
 import re
+import textwrap
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from glassine import __version__
 from glassine.attacks.outcome import Audience
 from glassine.auditing.copies import Origin, edited
 from glassine.auditing.findings.root import SCHEMA as FINDINGS
@@ -114,7 +116,6 @@ class EvidenceDocument:
 
     def text(self) -> str:
         """Return plain text."""
-        import textwrap
 
         def wrapped(text: str, first: str) -> str:
             return textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first))
@@ -188,8 +189,6 @@ def evidence(
     >>> document.lines[0].item.id, document.lines[0].answers[-1].text
     ('T1', '0 of 2 parts are below the limit')
     """
-    from glassine import __version__
-
     check_choice(which, "which", LISTS)
     if findings is None and certificate is None:
         raise InvalidParameterError(
