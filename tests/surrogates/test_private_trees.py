@@ -21,6 +21,7 @@ from glassine.privacy.accounting import Parallel
 from glassine.privacy.randomness import Randomness
 from glassine.records.bits import BitSets
 from glassine.records.columns import ConformedColumns
+from glassine.records.reading import read as read_cells
 from glassine.records.reading import read_checked
 from glassine.sealed import partitions
 from glassine.sealed.accounts import Allowance, FitAccount
@@ -342,7 +343,7 @@ def test_neither_records_are_read_nor_the_black_box_asked_before_the_charge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unread = Unread(pd.DataFrame(people(150)))
-    charge, read = Ledger.charge, intake.read_cells
+    charge, read = Ledger.charge, read_cells
 
     def noted_charge(self: Ledger, *args: Any, **kwargs: Any) -> Any:
         unread.seen.append("charged")
@@ -373,7 +374,7 @@ def test_a_goal_of_private_trees_is_measured_on_public_queries() -> None:
         asked.append(frozenset(map(tuple, X.to_numpy().tolist())))
         return lender(X)
 
-    goal, made = ExplanationGoal(), list[SurrogateExplainer]()
+    goal, made, data = ExplanationGoal(), list[SurrogateExplainer](), pd.DataFrame()
     for seed in (0, 1):
         asked.clear()
         data = pd.DataFrame(people(150, seed))

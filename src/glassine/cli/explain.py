@@ -211,8 +211,8 @@ def _goal_of(groups: GroupOptions) -> ExplanationGoal | str | None:
     """Return the goal that options state; "auto" where they state none."""
     from glassine.surrogates import ExplanationGoal
 
-    stated = {"conditions": groups.with_condition, "confirmed": groups.confirmed}
-    stated = {name: share for name, share in stated.items() if share is not None}
+    shares = {"conditions": groups.with_condition, "confirmed": groups.confirmed}
+    stated = {name: share for name, share in shares.items() if share is not None}
     if not stated:
         return "auto"
     with in_options(dict.fromkeys(("conditions", "confirmed"), "--with-condition or --confirmed")):

@@ -373,7 +373,9 @@ class SurrogateExplainer(MeasuredExplainer):
         release = self.release()
         constraints.check(release.domain, numeric=release.answer is not None)
         record = query_of(x, release.domain)
-        how = {"guided": guided, "n_closest": n_closest, "n_contrasts": n_contrasts, "constraints": constraints}
+        how: dict[str, Any] = {
+            "guided": guided, "n_closest": n_closest, "n_contrasts": n_contrasts, "constraints": constraints,
+        }  # fmt: skip
         if not check:
             return self._explained([record], **how)[0]
         decision = self._ask([record])[0]

@@ -190,7 +190,7 @@ class Trial:
         if splits:
             both = agrees & self._splits[near]
             first = np.where(both.any(axis=1), both.argmax(axis=1), first)
-        return near[np.arange(len(near)), first]
+        return np.asarray(near[np.arange(len(near)), first])
 
     def conditions(self, n_closest: int, *, splits: bool) -> float:
         """Return the share of the explanations that have a condition."""

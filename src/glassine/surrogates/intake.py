@@ -192,9 +192,8 @@ class Intake:
             answers = outcome.places(answered)
             targets = answers
             if plan.labels == "true":
-                targets = records.own_labels
-                if targets is None:
-                    targets = declared_places(y, n, outcome.tree_classes or ())
+                own = records.own_labels
+                targets = declared_places(y, n, outcome.tree_classes or ()) if own is None else own
             elif y is not None and not isinstance(y, str):
                 # Trees do not use them: that they are as many as the records is all that is asked.
                 named = outcome.tree_classes or ()

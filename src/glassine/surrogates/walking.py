@@ -117,9 +117,9 @@ def _further(changes: tuple[Change, ...], cell: Cell, domain: Domain, margin: in
         return changes
     by_name, out = _by_name(cell.inside), []
     for change in changes:
-        attribute, after, before = domain[change.attribute], change.after, change.before
-        moved = isinstance(attribute, Integer | Real) and not isinstance(after, str) and not isinstance(before, str)
-        if moved and after is not None and before is not None and isinstance(attribute, Integer | Real):
+        attribute = domain[change.attribute]
+        if isinstance(attribute, Integer | Real) and change.after is not None and change.before is not None:
+            after, before = float(change.after), float(change.before)
             lo, hi = _bounds(by_name[change.attribute], attribute)
             cuts = public_grid(attribute)
             if after > before:
@@ -128,8 +128,8 @@ def _further(changes: tuple[Change, ...], cell: Cell, domain: Domain, margin: in
             else:
                 at = bisect_left(cuts, after) - margin
                 low = max(cuts[at] if at >= 0 else -math.inf, lo)
-                further = min(after, _above(attribute, low, float(after))) if low > -math.inf else after
-            change = replace(change, after=further)
+                further = min(after, _above(attribute, low, after)) if low > -math.inf else after
+            change = replace(change, after=int(further) if isinstance(attribute, Integer) else further)
         out.append(change)
     return tuple(out)
 
