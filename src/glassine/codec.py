@@ -94,6 +94,11 @@ def _is_number(plain: object) -> bool:
     return isinstance(plain, int | float) and not isinstance(plain, bool) and abs(plain) <= LARGEST
 
 
+def one_of(*values: object) -> Codec[Any]:
+    """Return the codec of values that are listed."""
+    return _plain(f"one of {', '.join(map(str, values))}", lambda plain: plain in values)
+
+
 ANYTHING: Codec[Any] = _plain("anything", lambda plain: True)
 TEXT: Codec[str] = _plain("a text", lambda plain: isinstance(plain, str))
 FLAG: Codec[bool] = _plain("true or false", lambda plain: isinstance(plain, bool))
@@ -317,7 +322,7 @@ def _of_annotation(hint: object) -> Codec[Any]:
         if one is not None:
             return optional(one) if type(None) in inner else one
     if origin is Literal:
-        return _plain(f"one of {', '.join(map(str, inner))}", lambda plain: plain in inner)
+        return one_of(*inner)
     if origin is Mapping and inner[0] is str:
         return mapped(_of_annotation(inner[1]))
     if origin is tuple and inner[-1:] == (Ellipsis,):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,9 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from glassine import AuditSettings, Domain, Policy, Real, audit
+from glassine import AuditSettings, Domain, Policy, Real, audit, scrub
 from glassine.attacks.membership.midpoint import midpoint_attack
 from glassine.attacks.outcome import Failed, Measured
 from glassine.auditing.ensemble import EnsembleSubject
@@ -30,8 +31,9 @@ from glassine.auditing.shadow_ensembles import MOST_TREES, describe_shadows, sha
 from glassine.data.labels import Sample
 from glassine.data.table import as_table
 from glassine.domain.single import single_sides
-from glassine.errors import InvalidDataError
-from glassine.formats import EnsembleFile, as_ensemble, load_judged
+from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError
+from glassine.formats import EnsembleFile, as_ensemble, load_judged, write_clean
+from glassine.formats.judged import as_written
 from glassine.models import TreeEnsemble
 from glassine.models.implied import FIT, advantage_of_parameters
 from glassine.report import render_html, render_text
@@ -139,6 +141,9 @@ def test_thresholds_of_all_trees_are_judged() -> None:
 
 BOOSTED = {
     "histogram boosting": lambda x, y: HistGradientBoostingClassifier(max_iter=20, early_stopping=False).fit(x, y),
+    "histogram boosting behind a scaler": lambda x, y: make_pipeline(
+        StandardScaler(), HistGradientBoostingClassifier(max_iter=20, early_stopping=False)
+    ).fit(x, y),
     "gradient boosting": lambda x, y: GradientBoostingClassifier(n_estimators=20, max_depth=4).fit(x, y),
 }
 
@@ -227,6 +232,29 @@ def test_other_records_than_those_of_training_are_noticed() -> None:
     assert "another number of records" in meaning(findings, "largest_advantage")
 
 
+def test_rates_that_the_file_does_not_say_are_stated() -> None:
+    bare = dataclasses.replace(of_file("lightgbm.txt"), rate=None, base_rate=None)
+    assert statuses(audit(bare))["largest_advantage"] == "unknown"
+    assert any("share of the rarer class" in one.text for one in audit(bare).advice)
+    settled = AuditSettings(statements=Statements(learning_rate=0.001, base_rate=0.1))
+    assert statuses(audit(bare, settings=settled))["largest_advantage"] == "pass"
+    for wrong in (Statements(learning_rate=0.5), Statements(base_rate=0.05)):
+        with pytest.raises(InvalidParameterError, match="contradicts the file"):
+            audit(of_file("lightgbm.txt"), settings=AuditSettings(statements=wrong))
+    with pytest.raises(InvalidParameterError, match="averaged"):
+        audit(forest(20), settings=AuditSettings(statements=Statements(learning_rate=0.1)))
+    with pytest.raises(InvalidParameterError, match=r"at most 0\.5"):
+        Statements(base_rate=0.9)
+
+
+def test_what_no_study_calibrates_asks_for_no_statement() -> None:
+    data = records(300, 0, classes=3)
+    three = RandomForestClassifier(5, min_samples_leaf=30, random_state=0).fit(data[NAMES], data["y"])
+    said = " ".join(one.text for one in audit(three, data, "y").advice)
+    assert "Nothing more can be done about this check" in said
+    assert "Ask the publisher for the number" not in said
+
+
 def test_the_smallest_leaf_is_that_of_any_tree() -> None:
     findings = audit(forest(20), policy=Policy(smallest_leaf=30))
     assert statuses(findings)["smallest_leaf"] == "fail"
@@ -237,17 +265,60 @@ def test_the_smallest_leaf_is_that_of_any_tree() -> None:
     )
 
 
+def test_leaves_are_counted_in_the_data_where_the_file_does_not_say_their_sizes() -> None:
+    data = pd.DataFrame(TABLE[:N], columns=[*NAMES, "y"])
+    file, limits = load_judged(FILES / "xgboost.json"), Policy(smallest_leaf=2)
+    assert statuses(audit(file, data, "y", policy=limits))["smallest_leaf"] == "pass"
+    # Two records of each of half as many people.
+    of_people = audit(file, data, "y", persons=np.arange(N) // 200, policy=Policy(smallest_leaf=3))
+    assert "people" in meaning(of_people, "smallest_leaf")
+    assert statuses(of_people)["smallest_leaf"] == "fail"
+    bagged = dataclasses.replace(as_ensemble(forest(20)), sizes=None)
+    assert statuses(audit(bagged, records(1_000, 0), "y", policy=limits))["smallest_leaf"] == "unknown"
+
+
 def test_outcomes_are_certain_in_deep_forests_and_not_in_scores() -> None:
     assert statuses(audit(forest(1)))["certain_by_membership"] == "fail"
     assert statuses(audit(load_judged(FILES / "xgboost.json")))["certain_by_membership"] == "not applicable"
 
 
-def test_a_file_of_an_ensemble_has_no_clean_copy() -> None:
+def test_a_file_of_an_ensemble_is_released_as_its_clean_copy(tmp_path: Path) -> None:
     settings = AuditSettings(require_clean_copy=True)
     findings = audit(load_judged(FILES / "xgboost.json"), settings=settings)
     assert statuses(findings)["require_clean_copy"] == "fail"
-    assert "writes no copy of an ensemble" in " ".join(render_text(findings).split())
+    assert "Release only a clean copy, which is yet to be written." in " ".join(render_text(findings).split())
     assert "positive outcomes" in " ".join(findings.notes)
+    done = audit(write_clean(load_judged(FILES / "xgboost.json"), tmp_path / "clean.json"), settings=settings)
+    assert statuses(done)["require_clean_copy"] == "pass"
+    again = audit(load_judged(tmp_path / "clean.json"), settings=settings)
+    assert statuses(again)["require_clean_copy"] == "pass"
+    assert "positive outcomes" not in " ".join(again.notes)
+
+
+def test_trees_that_predict_in_a_way_that_is_not_read_have_no_clean_copy(tmp_path: Path) -> None:
+    data = json.loads((FILES / "xgboost.json").read_text())
+    data["learner"]["objective"]["name"] = "count:poisson"
+    (tmp_path / "counts.json").write_text(json.dumps(data))
+    file = load_judged(tmp_path / "counts.json")
+    findings = audit(file, settings=AuditSettings(require_clean_copy=True))
+    assert "no clean copy can be written" in " ".join(render_text(findings).split())
+    assert any("file that its library writes" in one.text for one in findings.advice)
+    with pytest.raises(UnsupportedModelError, match="not read"):
+        write_clean(file, tmp_path / "clean.json")
+
+
+def test_pure_leaves_are_seen_in_shares() -> None:
+    deep = dataclasses.replace(as_written(as_ensemble(forest(1))), sizes=None, certain=None)
+    assert statuses(audit(deep))["certain_by_membership"] == "unknown"
+    scrubbed = scrub(forest(1), DOMAIN).model
+    assert statuses(audit(scrubbed))["certain_by_membership"] == "not applicable"
+
+
+def test_a_scrubbed_forest_names_nobody_by_thresholds() -> None:
+    data, fitted = records(1_000, 0), forest(5)
+    assert statuses(audit(fitted, data, "y", domain=DOMAIN))["named_by_thresholds"] == "fail"
+    done = audit(scrub(fitted, DOMAIN).model, data, "y", domain=DOMAIN)
+    assert statuses(done)["named_by_thresholds"] == "pass"
 
 
 def test_a_pipeline_of_categories_is_audited() -> None:

@@ -196,13 +196,13 @@ def test_a_tree_is_read_once_and_again_only_in_an_inferred_domain(
     frame = pd.DataFrame({"age": [20, 30, 40, 50] * 5, "height": [150, 160, 170, 180] * 5})
     fitted = DecisionTreeClassifier(random_state=0).fit(frame, [0, 0, 1, 1] * 5)
     read: list[Any] = []
-    arrays = sklearn_trees._Arrays
+    arrays = sklearn_trees.TreeArrays
 
     def counted(estimator: Any) -> Any:
         read.append(estimator)
         return arrays(estimator)
 
-    monkeypatch.setattr(sklearn_trees, "_Arrays", counted)
+    monkeypatch.setattr(sklearn_trees, "TreeArrays", counted)
     warned: AbstractContextManager[Any] = pytest.warns(PrivacyLeakWarning) if times > 1 else nullcontext()
     with warned:
         findings = audit(fitted, frame if data else None, domain=domain)

@@ -85,6 +85,7 @@ def test_where_a_clean_copy_is_required_the_remedy_of_a_foreign_file_makes_it_pa
             "canonical": True,
             "clean_copy": None,
             "name": "",
+            "uncopied": "",
         }
     ]
 

@@ -215,7 +215,7 @@ def test_a_table_holds_what_the_frame_holds(tmp_path: Path, run: Run) -> None:
 def test_a_tree_of_many_nodes_is_exported_as_columns_that_are_audited(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("glassine.formats.json.MOST_ROWS", 2)
+    monkeypatch.setattr("glassine.formats.json_nodes.MOST_ROWS", 2)
     leaves = Node(evidence=Evidence(counts=(30, 10))), Node(evidence=Evidence(counts=(20, 40)))
     split = Node(branches=(Branch(Between("age", hi=50.0), 1), Branch(Between("age", lo=50.0), 2)))
     write_model(DecisionTree((split, *leaves), ("age",), ("no", "yes")), folder / "tree.json", overwrite=True)

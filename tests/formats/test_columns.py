@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import as_model, load_model, write_model
 from glassine.errors import InvalidModelError
-from glassine.formats import json as glassine_json
+from glassine.formats import json_nodes
 from glassine.formats.json import from_dict, to_dict
 
 RNG = np.random.default_rng(0)
@@ -33,7 +33,7 @@ TREES = {
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(glassine_json, "MOST_ROWS", 0)
+    monkeypatch.setattr(json_nodes, "MOST_ROWS", 0)
 
 
 @pytest.mark.parametrize("kind", TREES)
@@ -43,7 +43,7 @@ def test_columns_hold_the_same_tree(kind: str, tmp_path: Path, monkeypatch: pyte
     plain = json.loads((tmp_path / "tree.json").read_text())
     assert isinstance(plain["nodes"], dict)
     assert load_model(tmp_path / "tree.json") == tree
-    monkeypatch.setattr(glassine_json, "MOST_ROWS", 10_000)
+    monkeypatch.setattr(json_nodes, "MOST_ROWS", 10_000)
     assert load_model(tmp_path / "tree.json") == tree
 
 

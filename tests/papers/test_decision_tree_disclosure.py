@@ -18,7 +18,8 @@ from tests.conftest import ROOT
 FOLDER = ROOT / "papers" / "decision-tree-disclosure"
 RESULTS = FOLDER / "results"
 MODULES = (
-    "settings", "study", "figures", "claims", "constraint_counts", "example_1", "readers", "posteriors", "disclosure",
+    "settings", "study", "figures", "claims", "constraint_counts", "example_1", "readers", "posteriors",
+    "identified", "disclosure",
 )  # fmt: skip
 
 Rows = list[dict[str, str]]

@@ -32,7 +32,7 @@ from glassine.formats import load_file
 from glassine.formats.canonical import FileForm, written
 from glassine.formats.judged import EnsembleFile, as_ensemble
 from glassine.formats.registry import writer
-from glassine.learners import EBMClassifier, PrivateTreeClassifier
+from glassine.learners import EBMClassifier, PrivateSummary, PrivateTreeClassifier
 from glassine.learners.additive.merging import Merged
 from glassine.models import (
     AdditiveModel,
@@ -48,6 +48,7 @@ from glassine.models import (
 from glassine.plots.notebook import DRAWN, MOST_BYTES
 from glassine.privacy.receipt import Receipt
 from glassine.scrubbing.additive import scrub_additive
+from glassine.scrubbing.ensemble import scrub_ensemble
 from glassine.scrubbing.regression import scrub_regression
 from glassine.surrogates import SurrogateExplainer
 from glassine.verification import Claim, lower_bound_from_outputs, verify_exhaustively
@@ -183,7 +184,9 @@ MADE: dict[str, Callable[[Path], Any]] = {
     "Forest": lambda path: Forest(trees=(TREE, TREE)),
     "ModelFile": model_file,
     "TreeEnsemble": lambda path: forest(),
-    "EnsembleFile": lambda path: EnsembleFile(model=forest(), form=FileForm(format="x", n_bytes=1, canonical=False)),
+    "EnsembleFile": lambda path: EnsembleFile(
+        model=forest(), form=FileForm(format="x", n_bytes=1, canonical=False), data=b""
+    ),
     "Merged": lambda path: Merged(model=additive().model_, certificate=private_tree().certificate_),
     "Domain": lambda path: DOMAIN,
     "Policy": lambda path: Policy(),
@@ -194,6 +197,7 @@ MADE: dict[str, Callable[[Path], Any]] = {
     "Findings": lambda path: audit(TREE, RECORDS.select("age"), domain=DOMAIN.restrict(["age"])),
     "ScrubResult": lambda path: scrub(TREE, DOMAIN.restrict(["age"]), smallest_leaf=10),
     "AdditiveScrub": lambda path: scrub_additive(additive().model_, DOMAIN),
+    "EnsembleScrub": lambda path: scrub_ensemble(forest(), Domain({"x0": Integer(18, 99)}), lambda literal: literal),
     "RegressionScrub": lambda path: scrub_regression(REGRESSION),
     "SurrogateRelease": lambda path: explained().release(),
     "Explanation": lambda path: explained().explain(query()),
@@ -204,6 +208,8 @@ MADE: dict[str, Callable[[Path], Any]] = {
     "ExhaustiveResult": lambda path: verify_exhaustively(lambda rows: {0: 0.0}, "ab", max_records=2, epsilon=0.0),
     "HtmlDisplay": lambda path: plots.show(TREE),
     "a fitted estimator": lambda path: private_tree(),
+    "an estimator before its fit": lambda path: PrivateTreeClassifier(epsilon=1.0, domain=DOMAIN),
+    "a summary before its fit": lambda path: PrivateSummary(epsilon=1.0, domain=DOMAIN),
     "a tree of 3,000 leaves": lambda path: large_findings(3000),
     "a deep tree": lambda path: deep_tree(),
     "a rule list of 500 rules": lambda path: parse_rules(

@@ -145,6 +145,10 @@ def inapplicable(meaning: str) -> Check:
     return Check(status="not applicable", meaning=meaning)
 
 
+FIGURE = "{figure}"
+"""Stands in a sentence for the figure of its check, as that is shown: rounded, or hidden."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartFacts:
     """What is known of a part of a model where findings flag it; ``hidden`` says that its size is not shown."""
@@ -248,6 +252,10 @@ class Criterion(Generic[N, F]):
             return None
         figure = None if check.measured is None else self.limit.unit.show(suppression, cast("float", check.measured))
         basis: Literal["measurement", "guarantee"] = "guarantee" if covered else "measurement"
+        if FIGURE in check.meaning:
+            said = f"{figure:,}" if isinstance(figure, int) else str(figure)
+            sentence = check.meaning.replace(FIGURE, said)
+            check = replace(check, meaning=f"{sentence[:1].upper()}{sentence[1:]}")
         return replace(check, rule=self.name, limit=0 if self.limit.switch else limit, measured=figure, basis=basis)
 
 
@@ -342,6 +350,20 @@ STATED_FIT = remedy(
     "audit",
     python="`AuditSettings(statements=Statements(n_records=...))`",
     n_records=None,
+)
+STATED_RATES = remedy(
+    "Ask the publisher for the share of the rarer class among the training records, and of boosted trees for the "
+    "learning rate, and state them: {step}.",
+    "audit",
+    python="`AuditSettings(statements=Statements(base_rate=..., learning_rate=...))`",
+    base_rate=None,
+    learning_rate=None,
+)
+UNCALIBRATED = remedy(
+    "Pass held-out records, by which attacks are measured: {step}. Nothing more can be done about this check, which no "
+    "study calibrates for such models; a policy can leave it out.",
+    "audit",
+    holdout=None,
 )
 HELD_OUT = remedy(
     "Pass more records of the same population that were not used for training: {step}.", "audit", holdout=None

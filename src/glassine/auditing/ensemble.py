@@ -36,16 +36,19 @@ from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError
 from glassine.formats.builder import beside_target
 from glassine.formats.canonical import LONGEST_NAME, LongText
+from glassine.formats.ensembles import pure_leaves
 from glassine.formats.judged import EnsembleFile, as_ensemble
 from glassine.formats.loading import is_estimator
 from glassine.models import TreeEnsemble
 from glassine.models.implied import Bounds, OutcomeCounts, advantage_of_parameters
+from glassine.records.arrays import Indices, Ints
 
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
 
 N_SHADOWS = 16
 """Shadow models of an ensemble, unless another number is stated."""
+SAMPLED = "Trees may be trained on a sample of the records, of which a leaf then holds fewer than reach it."
 STEP = 0.01
 """Steps of the share of records that are alone in their combination of leaves."""
 
@@ -81,7 +84,10 @@ class EnsembleSubject(Subject):
         # The file of an ensemble is what is released: there is no written model in its place.
         inputs, stated = replace(inputs, estimator=False), inputs.statements
         read = beside_target(partial(as_ensemble, opened.value), inputs.domain, inputs.target)
-        ensemble, table = read.stated(n=stated.n_records), inputs.table
+        ensemble, table = (
+            read.stated(n=stated.n_records, learning_rate=stated.learning_rate, base_rate=stated.base_rate),
+            inputs.table,
+        )
         if table is not None and not len(table):
             raise InvalidDataError("data hold no record.", remedy="Give the training records, or leave them out.")
         comparison = DataComparison()
@@ -129,6 +135,17 @@ class EnsembleSubject(Subject):
         return None if self.table is None else len(self.table)
 
     @property
+    def lacks(self) -> tuple[str, ...]:
+        """What the publisher can state, so that the law of parameters says what it implies; nothing where it cannot."""
+        ensemble = self.ensemble
+        if uncalibrated(ensemble) or self.counts_people:
+            return ()
+        if not self.n_records:
+            return ("n_records",)
+        rate = ("learning_rate",) if ensemble.combined == "sum" and ensemble.rate is None else ()
+        return (*(("base_rate",) if self.spread.by == "two equal classes" else ()), *rate)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The columns that attacks keep: those that it was fitted on, or all but the target where it kept no names."""
         own = getattr(self.ensemble, "feature_names_in_", None)
@@ -143,15 +160,21 @@ class EnsembleSubject(Subject):
         return _by_holdout(self) or _by_base_rate(self) or Spread(value=1.0, by="two equal classes")
 
     @cached_property
-    def alone(self) -> float | None:
-        """Share of the training records that are alone in their combination of leaves; None where it is not known."""
+    def leaves(self) -> Indices | None:
+        """The leaf of each training record in each tree, shape (n, trees); None where it is not known."""
         if self.inputs.public or self.table is None:
             return None
         try:
-            leaves = self.ensemble.apply(_columns_for(self, self.table))
+            found = self.ensemble.apply(_columns_for(self, self.table))
         except Exception:  # What a foreign estimator cannot apply to these records has no figure
             return None
-        if leaves is None or not len(leaves):
+        return found if found is not None and len(found) else None
+
+    @cached_property
+    def alone(self) -> float | None:
+        """Share of the training records that are alone in their combination of leaves; None where it is not known."""
+        leaves = self.leaves
+        if leaves is None:
             return None
         # One number a row, by odd multipliers: rows that differ agree with a chance of 2^-64.
         odd = np.random.default_rng(0).integers(0, 2**63, leaves.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(
@@ -293,22 +316,39 @@ def _implied(subject: EnsembleSubject) -> Fact[EffectiveParameters]:
 
 def _sizes(subject: EnsembleSubject) -> Fact[Sizes]:
     """Return the different records of each leaf of any tree, as the file says."""
-    sizes = subject.ensemble.sizes
-    if subject.counts_people:
+    sizes, doubt = subject.ensemble.sizes, subject.doubt
+    if sizes is None or subject.counts_people:
+        sizes = _counted(subject)
+        if subject.ensemble.combined == "mean" or subject.ensemble.special:
+            doubt = doubt or SAMPLED
+    if sizes is None and subject.counts_people:
         return NotApplicable("records are counted in the leaves, and people are asked for.")
     if sizes is None:
         return NotApplicable("the file does not say how many records its leaves hold.")
-    counted = tuple(sizes.tolist())
-    return Measured(Sizes(parts={("leaf of any tree", "leaves of all trees"): counted}, unsettled=subject.doubt))
+    parts = {("leaf of any tree", "leaves of all trees"): tuple(sizes.tolist())}
+    return Measured(Sizes(parts=parts, unsettled=doubt))
+
+
+def _counted(subject: EnsembleSubject) -> Ints | None:
+    """Return how many training records, or people, reach each leaf that any reaches; None where it is not known."""
+    leaves, table = subject.leaves, subject.table
+    if leaves is None or table is None or subject.mismatch:
+        return None
+    every = [table.counts(column, int(column.max()) + 1) for column in leaves.T]
+    return np.concatenate([counts[counts > 0] for counts in every])
 
 
 def _classes(subject: EnsembleSubject) -> Fact[OutcomeCells]:
     """Return of the worst tree how many outcomes are certain only for members."""
     ensemble = subject.ensemble
-    if ensemble.certain is None:
+    if ensemble.certain is None and not _shows_shares(ensemble):
         return Inapplicable("Leaves publish scores and no counts of classes, so that no pure leaf can be seen.")
+    if ensemble.certain is None and not _shows_pure(ensemble):
+        return Inapplicable("No leaf of any tree is pure.")
     if subject.counts_people:
         return NotApplicable("records are counted in the leaves, and people are asked for.")
+    if ensemble.certain is None:
+        return NotApplicable("the file does not say how many records its pure leaves hold.")
     certain, n = ensemble.certain
     # Records of other trees may have other outcomes in these leaves: the share is of the records of this one.
     total = np.array([[float(n)]])
@@ -316,6 +356,15 @@ def _classes(subject: EnsembleSubject) -> Fact[OutcomeCells]:
     return Measured(
         OutcomeCells(counts=counts, certain=Bounds(float(certain), float(certain)), n_splits=0, unsettled=subject.doubt)
     )
+
+
+def _shows_shares(ensemble: TreeEnsemble) -> bool:
+    return ensemble.scoring is not None and ensemble.scoring.link == "shares"
+
+
+def _shows_pure(ensemble: TreeEnsemble) -> bool:
+    trees = () if ensemble.scoring is None else ensemble.scoring.forest.trees
+    return any(pure is None or bool(pure.any()) for pure in map(pure_leaves, trees))
 
 
 def _private(subject: EnsembleSubject) -> list[tuple[str, float]] | None:

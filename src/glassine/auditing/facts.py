@@ -246,6 +246,11 @@ class Case:
     limits: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
+    def lacks(self) -> tuple[str, ...] | None:
+        """What the publisher can state of the fit, by the names of statements; None where it is not known."""
+        return None
+
+    @property
     def counted(self) -> str:
         """What was counted: records, or people where persons were stated."""
         return "people" if self.people else "records"

@@ -9,6 +9,7 @@ from glassine.attacks.magnitudes import LargestContributions
 from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
     DOMAIN,
+    FIGURE,
     GROUPED,
     MODELS,
     OCCURRENCES,
@@ -56,15 +57,19 @@ RESTRICT = remedy(
 DECLARE = remedy(
     "Declare the domain: {step}. The cut points of an inferred domain are not public.", "explain", domain=None
 )
+UNROUNDED = remedy(
+    "{Retrain} on values that are rounded to public cut points, or take extra trees, which draw thresholds at random."
+)
+ROUND_TREES = remedy(
+    "Round the thresholds of all trees to public cut points: {step}. Or {retrain} on values that are rounded to them.",
+    "scrub",
+)
 ROUND_CUTS = remedy("Move cuts to public cut points and remove published ranges: {step}.", "scrub")
 ROUNDED: Remedies = {
     "tree": ROUND,
     "rule list": ROUND,
     "additive model": ROUND_CUTS,
-    "ensemble": remedy(
-        "{Retrain} on values that are rounded to public cut points, or take extra trees, which draw thresholds at "
-        "random."
-    ),
+    "ensemble": ROUND_TREES,
     "release": DECLARE,
     "release as published": RESTRICT,
 }
@@ -184,14 +189,14 @@ def NAMED_BY_THRESHOLDS(limit: int, named: NamedPeople, case: Case) -> Check:
         return passed(none if not named.number else f"No more than {limit:,} {case.counted} are flagged.", named.number)
     if named.number > limit and not named.n_private and not named.inferred:
         return unknown(
-            f"Every threshold is a public cut point, but up to {named.number:,} {case.counted} may be alone at the "
+            f"Every threshold is a public cut point, but {FIGURE} {case.counted} at most may be alone at the "
             "values beside one: only the records show whether thresholds name them.",
             named.number,
         )
     if named.number > limit:
         meaning = (
-            f"Up to {named.number:,} {case.counted} can be flagged: thresholds may be midpoints of two training "
-            "values in sparsely populated ranges."
+            f"{FIGURE} {case.counted} at most can be flagged: thresholds may be midpoints of two training values in "
+            "sparsely populated ranges."
         )
         if named.bounded:
             return unknown(
@@ -211,9 +216,7 @@ def NAMED_BY_THRESHOLDS(limit: int, named: NamedPeople, case: Case) -> Check:
         return passed("Every threshold is a public cut point.", 0)
     if not named.number:
         return passed("Every threshold is public, or lies between values that many records are expected to have.", 0)
-    one = "person" if case.people else "record"
-    who = f"1 {one}" if named.number == 1 else f"{named.number:,} {case.counted}"
-    return passed(f"Up to {who} can be flagged by thresholds.", named.number)
+    return passed(f"{FIGURE} {case.counted} at most can be flagged by thresholds.", named.number)
 
 
 # Identifiers.

@@ -26,6 +26,9 @@ from glassine.auditing.criterion import (
     OF_FITS,
     PROVING,
     SAME_RECORDS,
+    STATED_FIT,
+    STATED_RATES,
+    UNCALIBRATED,
     WITHOUT,
     Check,
     PartFacts,
@@ -37,7 +40,9 @@ from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.policies import PolicyFinding
 from glassine.auditing.findings.values import Verdict
+from glassine.auditing.inference_criteria import UNROUNDED
 from glassine.auditing.membership_criteria import attack_bounds
+from glassine.auditing.output_criteria import CLEAN_COPY, LOOK_THROUGH
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.remedy import Remedy, Retraining, in_one_copy, remedy
 from glassine.auditing.suppression import Suppression
@@ -167,12 +172,16 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
         helpful = _recoded(case) if case.odd else MATCHING
     elif helpful is COUNTED and case.has_data and case.of_classes:
         helpful = CLASSED
+    elif helpful is STATED_FIT and case.lacks is not None and "n_records" not in case.lacks:
+        helpful = STATED_RATES if case.lacks else UNCALIBRATED
     elif helpful is HELD_OUT and isinstance(case.facts.get("membership"), Measured):
         helpful = MORE_HELD_OUT
     elif check.rule == "named_by_thresholds" and helpful is DOMAIN and case.has_domain and not case.domain_inferred:
         helpful = NAMING
     elif helpful is WITHOUT and not (case.has_data or _with_errors(case)):
         helpful = ASKED_WITHOUT
+    elif (helpful is CLEAN_COPY or (helpful is not None and helpful.action == "scrub")) and _uncopied(case):
+        helpful = LOOK_THROUGH if helpful is CLEAN_COPY else UNROUNDED
     elif helpful is SAME_RECORDS and not case.mismatch:
         helpful = COUNTED_TOGETHER if case.countable else APART if case.has_data else PROVING
     if helpful is None:
@@ -195,6 +204,11 @@ def _knows_cuts(case: Case) -> bool:
 def _with_errors(case: Case) -> bool:
     fitted = case.facts.get("fitted")
     return not isinstance(fitted, Measured) or bool(fitted.value.with_errors)
+
+
+def _uncopied(case: Case) -> bool:
+    files = case.facts.get("files")
+    return isinstance(files, Measured) and any(file.uncopied for file in files.value)
 
 
 def _in_people(helpful: Remedy, piece: str) -> Remedy:

@@ -146,7 +146,13 @@ def rounded_share(share: float, n: float) -> float:
         ("tree", "rule list"),
         remedy("Publish labels without counts: {step}. Or {retrain} with larger leaves.", "scrub", counts="remove"),
     )
-    | {"ensemble": remedy("{Retrain} with larger leaves, so that fewer of them hold a single outcome.")},
+    | {
+        "ensemble": remedy(
+            "Write a copy with rounded leaves, none of which calls an outcome certain: {step}. Or {retrain} with "
+            "larger leaves.",
+            "scrub",
+        )
+    },
 )
 def CERTAIN_BY_MEMBERSHIP(limit: float, cells: OutcomeCells, case: Case) -> Check:
     """Judge how many are certain of their outcome only because they are members, by an upper estimate."""

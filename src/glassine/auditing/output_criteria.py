@@ -214,6 +214,11 @@ CLEAN_COPY = remedy(
     clean_copy=None,
 )
 """What helps with a file that Glassine did not write."""
+LOOK_THROUGH = remedy(
+    "Ask the publisher for the fitted estimator, or for the file that its library writes: of this file no clean copy "
+    "can be written. Or look through what it holds beside its trees."
+)
+"""What helps with a file of trees that predict together in a way that is not read."""
 SHORTER = remedy(
     "Shorten the names of attributes and classes, and leave out classes that no record has, before the model is fitted."
 )
@@ -228,12 +233,7 @@ SHORTER = remedy(
     "copy is written. Judged where a file is audited; a pipeline always requires it.",
     unmeasured="Whether Glassine wrote the file is not known: {reason}",
     of_file=True,
-    remedies=for_kinds(FILES_OF, CLEAN_COPY)
-    | {
-        "ensemble": remedy(
-            "Look through what the file holds beside its trees: no clean copy of an ensemble is written."
-        )
-    },
+    remedies=for_kinds(FILES_OF, CLEAN_COPY),
 )
 def REQUIRE_CLEAN_COPY(limit: int, files: tuple[FileForm, ...], case: Case) -> Check:
     """Judge how many files Glassine did not write, of which no clean copy was written."""

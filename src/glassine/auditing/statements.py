@@ -110,13 +110,17 @@ class Statements:
     errors : str or None
         Of which kind its standard errors are: ``model``, of a fit by maximum likelihood that converged, without weights
         or a penalty; or ``robust``.
+    learning_rate : float or None
+        Of boosted trees, the rate by which leaves were shrunk, in (0, 1].
+    base_rate : float or None
+        Of an ensemble, the share of the rarer of two classes among the training records, in (0, 0.5].
     by : str
         Who states the smallest leaf, in words.
 
     Raises
     ------
     InvalidParameterError
-        If a number is not whole, or not at least 1.
+        If a number is not whole, or not at least 1, or a rate is out of its range.
     """
 
     one_record_per_person: bool = False
@@ -128,6 +132,8 @@ class Statements:
     n_records: int | None = None
     family: str | None = None
     errors: str | None = None
+    learning_rate: float | None = None
+    base_rate: float | None = None
     by: str = "the publisher"
 
     @property
@@ -140,6 +146,12 @@ class Statements:
         for name, choices in (("family", tuple(FAMILIES)), ("errors", ERRORS)):
             if getattr(self, name) is not None:
                 check_choice(getattr(self, name), name, choices)
+        for name, most in (("learning_rate", 1.0), ("base_rate", 0.5)):
+            rate = getattr(self, name)
+            if rate is not None and not 0 < rate <= most:
+                raise InvalidParameterError(
+                    f"{parameter(name, rate)} must be above 0 and at most {most:g}.", remedy="Give it, or leave it out."
+                )
         for name in ASKED:
             value = getattr(self, name)
             if value is not None and (not is_whole(value) or value < 1):

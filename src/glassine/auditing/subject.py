@@ -169,7 +169,8 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     case = replace(subject, facts=facts, retrainable=settings.retrainable)
     checks, listed = judge(policy, case, suppression), only or _also_asked(subject)
     advice, verdict = advise(policy, case, checks), decide(checks)
-    if verdict == "within policy" and any(file.clean_copy is not None and not file.clean_copy.name for file in files):
+    unwritten = (f for f in files if not (f.canonical or f.uncopied or (f.clean_copy and f.clean_copy.name)))
+    if verdict == "within policy" and next(unwritten, None) is not None:
         advice = (*advice, CLEAN_COPY)
     return Findings(
         subject=subject.summary(),

@@ -19,11 +19,12 @@ from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidModelError, InvalidParameterError, parameter
 from glassine.exports import DisplayedToCheckers
 from glassine.files import FileContent
-from glassine.formats import load_file
+from glassine.formats import ModelFile, load_judged
 from glassine.formats.canonical import written
 from glassine.formats.format import PublishedModel
+from glassine.formats.judged import as_written
 from glassine.formats.registry import writer
-from glassine.models import AdditiveModel, DecisionTree, RegressionModel
+from glassine.models import AdditiveModel, DecisionTree, RegressionModel, TreeEnsemble
 from glassine.scrubbing.cost import NAMES, Measured, changed, quality
 from glassine.scrubbing.scrub import ScrubResult, scrub
 
@@ -91,6 +92,10 @@ class TriedRemedy(DisplayedToCheckers):
 
 def _figure(name: str, value: float) -> str:
     return f"{value:.1%}" if name == "accuracy" else f"{value:.4g}"
+
+
+COPIED = ".json"
+"""End of the name of an ensemble's copy, which is Glassine's own JSON."""
 
 
 def can_be_tried(remedy: Remedy) -> bool:
@@ -179,9 +184,12 @@ def try_remedy(
         )
     parameters = {**remedy.parameters, **(chosen or {})}
     members, holdout = members or Sample(), holdout or Sample()
-    whole = load_file(file, domain)
+    whole = load_judged(file, domain)
+    model: Any = whole.model if isinstance(whole, ModelFile) else as_written(whole.model, domain)
     if remedy.action != "scrub":
-        ending = "" if whole.form.clean_copy is None else whole.form.clean_copy.extension
+        ending = (
+            "" if whole.form.canonical else COPIED if whole.form.clean_copy is None else whole.form.clean_copy.extension
+        )
         done, copy = None, FileContent(path=Path(f"clean{ending}" if ending else file.path.name), data=whole.copy)
     else:
         open_ = [name for name, value in parameters.items() if value is None]
@@ -192,19 +200,18 @@ def try_remedy(
                 "a copy has its thresholds at public cut points, and no domain says which these are.",
                 remedy=f"Describe what is public, and pass it as {parameter('domain=')}.",
             )
-        private = relied_on(describe_guarantee(whole.model, policy or Policy()))
-        done = _scrubbed(whole.model, domain, parameters, Sample() if private else members, private=private)
+        one = isinstance(whole, ModelFile)
+        private = one and relied_on(describe_guarantee(model, policy or Policy()))
+        done = _scrubbed(model, domain, parameters, Sample() if private else members, private=private)
         copy = FileContent(path=Path("scrubbed.json"), data=written(done.model, writer("json", done.model)))
-    again = load_file(copy, domain)
+    again = load_judged(copy, domain)
     records = {"holdout": None if holdout.data is None else holdout, "persons": members.persons}
     beside: dict[str, Any] = {"domain": domain, "policy": policy, "settings": settings, **records}
     findings = audit(again, members.data, members.target, **beside)
     remedy = replace(remedy, parameters=parameters)
-    tried = TriedRemedy(
-        remedy=remedy, does=_described(whole.model, remedy, findings.counted), file=copy, findings=findings
-    )
+    tried = TriedRemedy(remedy=remedy, does=_described(model, remedy, findings.counted), file=copy, findings=findings)
     if done is not None:
-        parts = "bins" if isinstance(whole.model, AdditiveModel) else "leaves"
+        parts = "bins" if isinstance(model, AdditiveModel) else "leaves"
         counted = (done.n_rounded, done.n_dropped, done.n_merged)
         names = ("thresholds moved", f"{parts} dropped", f"{parts} merged")
         tried = replace(tried, changes=dict(zip(names, counted, strict=True)))
@@ -212,7 +219,7 @@ def try_remedy(
     if on.data is None or not isinstance(on.target, str):
         return tried
     try:
-        before, after = (quality(model, on.data, on.target) for model in (whole.model, again.model))
+        before, after = (quality(model, on.data, on.target) for model in (model, again.model))
     except GlassineError as error:
         return replace(tried, failure=f"What the copy costs could not be measured: {error}")
     return replace(tried, measures=changed(before, after), measured_on=which or tried.measured_on)
@@ -233,13 +240,15 @@ def _scrubbed(
     return scrub(model, domain, data=members.data, persons=members.persons if counted else None, **parameters)
 
 
-def _described(model: PublishedModel, remedy: Remedy, counted: str) -> str:
+def _described(model: PublishedModel | TreeEnsemble, remedy: Remedy, counted: str) -> str:
     """Return what a copy is, in a sentence."""
     if remedy.action != "scrub":
         return "A copy that holds the model and nothing else."
     if isinstance(model, RegressionModel):
         return "A copy with rounded coefficients, and without the rows of a baseline."
     parameters = remedy.parameters
+    if isinstance(model, TreeEnsemble):
+        return "A copy with thresholds at public cut points, rounded leaves, and without their numbers of records."
     additive, counts = isinstance(model, AdditiveModel), parameters.get("counts", "coarsen")
     having, part = [f"{'cuts' if additive else 'thresholds'} at public cut points"], "bins" if additive else "leaves"
     if parameters.get("smallest_leaf"):

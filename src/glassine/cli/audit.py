@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from glassine.auditing.unjudged import UnjudgedFile
     from glassine.data.labels import Sample
     from glassine.domain import Domain
-    from glassine.formats import EnsembleFile, ModelFile
     from glassine.surrogates import SurrogateRelease
 
 IN_PIPELINES = (
@@ -298,6 +297,7 @@ def _check_holdout(options: AuditOptions) -> None:
 def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit, tested_by
     from glassine.auditing.inputs import MembershipSettings
+    from glassine.formats import write_clean
     from glassine.formats.builder import beside_target
     from glassine.models import TreeEnsemble
 
@@ -305,7 +305,7 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
     settings = asked.settings(alone=options.alone == "disclosure")
     with telling_kinds(file):
         open_model = partial(load_judged, file, trust_pickle=reading.trust_pickle, tree=reading.tree)
-        whole = beside_target(open_model, domain, records.target)
+        whole: Any = beside_target(open_model, domain, records.target)
         read: Any = whole.model
     alone = options.alone == "membership" and not isinstance(read, TreeEnsemble)
     with stages() as progress:
@@ -331,7 +331,7 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
                 _check_names("--sensitive", (asked.sensitive,), names, advice)
             _check_names("--quasi", asked.quasi or (), names)
         if options.report.clean_copy is not None:
-            whole = _with_copy(whole, options.report.clean_copy)
+            whole = write_clean(whole, options.report.clean_copy)
         return audit(
             read if alone else whole,
             table,
@@ -355,17 +355,6 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
                 progress=progress,
             ),
         )
-
-
-def _with_copy(file: ModelFile | EnsembleFile, path: Path) -> ModelFile:
-    """Write the clean copy of a file, and return the file with its name; raise where there is none."""
-    from glassine.formats import ModelFile, write_clean
-
-    if not isinstance(file, ModelFile):
-        raise InvalidParameterError(
-            "no clean copy of an ensemble of trees is written.", remedy="Leave --clean-copy out: the file is released."
-        )
-    return write_clean(file, path)
 
 
 def _of_summary(file: FileContent, options: AuditOptions, limits: Policy) -> Findings:

@@ -282,6 +282,8 @@ class StatementOptions(OptionGroup, heading=STATED):
     errors: Literal["model", "robust"] | None = option(
         None, "Standard errors of a regression; model: of a converged fit without weights or a penalty."
     )
+    learning_rate: float | None = option("NUMBER", "Learning rate of boosted trees.")
+    base_rate: float | None = option("SHARE", "Share of the rarer of two classes in the training data of an ensemble.")
     stated_class: ClassOptions
 
     @property

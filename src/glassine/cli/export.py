@@ -21,7 +21,7 @@ from glassine.cli.options import (
     output_option,
 )
 from glassine.cli.process import concluding
-from glassine.cli.reading import load_kind, read_domain
+from glassine.cli.reading import load_judged, load_kind, read_domain
 from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import GlassineError
 from glassine.files import check_readable, write_bytes, write_text
@@ -108,7 +108,10 @@ def export_command(
 
     Exit status: 0 when it was written, 2 if not.
     """
-    from glassine.formats.registry import writer
+    from glassine.formats import ModelFile
+    from glassine.formats.judged import as_written
+    from glassine.formats.registry import formats, writer
+    from glassine.models import TreeEnsemble
 
     to, output, as_json = files.to, files.output, files.as_json
     check_outputs([output], [model, domain], overwrite=files.overwrite)
@@ -130,7 +133,12 @@ def export_command(
     if to == "sklearn" and output is not None:
         options = {"extension": output.suffix}
     declared = read_domain(domain)
-    read = load_kind(model, declared, reading.trust_pickle, reading.tree)
+    read: Any = None
+    if TreeEnsemble in next((one.kinds for one in formats() if one.to == to), ()):
+        whole = load_judged(model, declared, reading.trust_pickle, reading.tree)
+        read = whole.model if isinstance(whole, ModelFile) else as_written(whole.model, declared)
+    else:
+        read = load_kind(model, declared, reading.trust_pickle, reading.tree)
     if to in (CARD, TABLE):
         _export_for_people(read, files)
         return

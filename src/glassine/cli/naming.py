@@ -40,15 +40,16 @@ DRAFTING = "Draft one with `glassine domain infer RECORDS`, or from a model with
 
 ANSWERS = (
     "Pass what the publisher answers: cut points in the domain, and `--stated-leaf N`, `--stated-step N`, "
-    "`--one-record-per-person`, `--unweighted`, `--public-cuts`; of an ensemble `--n N`; of a regression `--n N`, "
-    "`--family NAME`, `--errors model`."
+    "`--one-record-per-person`, `--unweighted`, `--public-cuts`; of an ensemble `--n N`, `--learning-rate NUMBER`, "
+    "`--base-rate SHARE`; of a regression `--n N`, `--family NAME`, `--errors model`."
 )
 """What to do with the answers to the requests of findings."""
 
 ANSWERS_PLAIN = (
     "Enter what the publisher answers: which cut points are public, the fewest records of a leaf, the step of rounded "
-    "counts, whether each person has one record, and whether records are weighted; of a regression the number of "
-    "records, the family of the outcome and how standard errors follow."
+    "counts, whether each person has one record, and whether records are weighted; of an ensemble the number of "
+    "records, the learning rate and the share of the rarer class; of a regression the number of records, the family of "
+    "the outcome and how standard errors follow."
 )
 """The same for people without a shell."""
 
@@ -174,6 +175,8 @@ def in_commands(
     files = {
         **(files or {}),
         **({"clean copy": f"clean{copies[0].extension}"} if copies else {}),
+        # The copy of an ensemble is Glassine's own JSON.
+        **({"clean copy": "clean.json"} if findings.subject.kind == "ensemble" else {}),
         **predicted,
         # A comma would end the name of a class.
         **({CLASSES: ",".join(classes)} if classes and not any("," in name for name in classes) else {}),

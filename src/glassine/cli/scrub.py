@@ -33,7 +33,7 @@ from glassine.cli.progress import stages
 from glassine.cli.reading import (
     check_person,
     identifiers,
-    load_whole,
+    load_judged,
     read_policy,
     stated_domain,
     unopened,
@@ -95,7 +95,8 @@ def scrub_command(
     from glassine.auditing.api import audit
     from glassine.auditing.describe import describe_guarantee, relied_on
     from glassine.auditing.inputs import AuditSettings
-    from glassine.formats import write_model
+    from glassine.formats import ModelFile, write_model
+    from glassine.formats.judged import as_written
     from glassine.models import AdditiveModel, DecisionTree, RegressionModel
     from glassine.scrubbing.log import ScrubLog
     from glassine.scrubbing.scrub import scrub
@@ -109,9 +110,10 @@ def scrub_command(
     declared = stated_domain(domain_file)
     if target is not None and data is None:
         raise GlassineError("--target needs --data: accuracy is measured on given records.", remedy="Add it.")
-    whole = load_whole(model_file, declared, reading.trust_pickle, reading.tree)
-    before = whole.model
-    private = relied_on(describe_guarantee(before, policy))
+    whole = load_judged(model_file, declared, reading.trust_pickle, reading.tree)
+    # Of several trees the copy is one of plain trees, whose quality is measured as that of the copy.
+    before: Any = whole.model if isinstance(whole, ModelFile) else as_written(whole.model, declared)
+    private = isinstance(whole, ModelFile) and relied_on(describe_guarantee(before, policy))
     merging = bool(smallest_leaf or copy.largest_advantage)
     if private and merging and isinstance(before, DecisionTree) and None in [c.evidence.size for c in before.cells]:
         raise InvalidParameterError(
@@ -141,6 +143,11 @@ def scrub_command(
             persons=person if merging and counted is not None else None,
         )
         if copy.steps is not None:
+            if not isinstance(whole, ModelFile):
+                raise InvalidParameterError(
+                    "--steps is for a copy of one model with a certificate, and this is an ensemble of trees.",
+                    remedy="Leave it out.",
+                )
             if counted is not None:
                 raise InvalidParameterError(
                     "--steps shows that a copy follows from the model alone, and this one is counted in --data.",
@@ -155,7 +162,7 @@ def scrub_command(
         write_model(result.model, output, overwrite=True)
         copied = read_once(output)
         first = audit(whole, records, target, **beside)
-        second = audit(load_whole(copied, declared, trust_pickle=False), records, target, **beside)
+        second = audit(load_judged(copied, declared, trust_pickle=False), records, target, **beside)
         cost, said = None, list[str]()
         if target is not None and not (private and quiet):
             try:

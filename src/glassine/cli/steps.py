@@ -26,6 +26,8 @@ FOR_THE_USER = {
     "class_depth": "N",
     "min_samples_leaf": "N",
     "n_records": "N",
+    "base_rate": "SHARE",
+    "learning_rate": "NUMBER",
     "drawn_from": "N",
     "epsilon": "NUMBER",
     "target": "COLUMN",

@@ -12,6 +12,7 @@ from glassine.formats.json import fingerprint as fingerprint
 from glassine.formats.judged import EnsembleFile as EnsembleFile
 from glassine.formats.judged import as_ensemble as as_ensemble
 from glassine.formats.judged import load_judged as load_judged
+from glassine.formats.judged import write_clean as write_clean
 from glassine.formats.loading import ModelFile as ModelFile
 from glassine.formats.loading import as_model as as_model
 from glassine.formats.loading import load_estimator as load_estimator
@@ -19,7 +20,6 @@ from glassine.formats.loading import load_file as load_file
 from glassine.formats.loading import load_forest as load_forest
 from glassine.formats.loading import load_model as load_model
 from glassine.formats.loading import tree_or_rules as tree_or_rules
-from glassine.formats.loading import write_clean as write_clean
 from glassine.formats.loading import write_model as write_model
 from glassine.formats.onnx import tree_from_onnx as tree_from_onnx
 from glassine.formats.onnx_writer import to_onnx as to_onnx

@@ -6,10 +6,11 @@ copy of its model may be released. What a writer writes holds the model alone, w
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from glassine.domain import Domain
 from glassine.errors import GlassineError
@@ -17,6 +18,7 @@ from glassine.formats.format import Content, Format, PublishedModel
 from glassine.formats.json import to_dict
 from glassine.formats.registry import formats, writer
 from glassine.models.additive import AdditiveModel
+from glassine.models.ensemble import TreeEnsemble
 from glassine.models.regression import RegressionModel
 
 LONGEST_NAME = 200
@@ -75,6 +77,8 @@ class FileForm:
         What alone may be released in its place; None where it is canonical.
     name : str
         Its name among several files; empty for a single one.
+    uncopied : str
+        Why no copy can be written, in a sentence; empty where one is, or can be.
     """
 
     format: str
@@ -82,6 +86,7 @@ class FileForm:
     canonical: bool
     clean_copy: CleanCopy | None = None
     name: str = ""
+    uncopied: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +105,7 @@ class LongText:
     n_bytes: int
 
 
-def written(model: PublishedModel, form: Format, domain: Domain | None = None, **options: Any) -> bytes:
+def written(model: PublishedModel | TreeEnsemble, form: Format, domain: Domain | None = None, **options: Any) -> bytes:
     """Return the bytes of a file of a model in a format."""
     if form.write is None:
         return b""
@@ -141,6 +146,12 @@ def clean_copy(
             pass
     json = writer("json", model)
     return written(model, json), json
+
+
+def described(copy: bytes, form: Format) -> CleanCopy:
+    """Return a copy in brief, which is not yet written."""
+    digest = hashlib.sha256(copy).hexdigest()
+    return CleanCopy(format=form.name, extension=form.extensions[0], n_bytes=len(copy), sha256=digest)
 
 
 def writer_of(form: Format | None, kind: Content, model: PublishedModel) -> Format | None:
@@ -187,7 +198,10 @@ def _texts(plain: object) -> Iterator[tuple[str, str]]:
             yield where, str(part)
 
 
-def bounded(model: PublishedModel, domain: Domain | None = None) -> PublishedModel:
+M = TypeVar("M", bound=PublishedModel | TreeEnsemble)
+
+
+def bounded(model: M, domain: Domain | None = None) -> M:
     """Return a model without what a copy leaves out: a long source, and attributes without a use if they are many."""
     if len(model.source or "") > LONGEST_NAME:
         model = replace(model, source="")
@@ -197,13 +211,17 @@ def bounded(model: PublishedModel, domain: Domain | None = None) -> PublishedMod
     return replace(model, attributes=tuple(name for name in model.attributes if name not in names))
 
 
-def _unused(model: PublishedModel, declared: Sequence[str]) -> dict[str, list[str]]:
+def _unused(model: PublishedModel | TreeEnsemble, declared: Sequence[str]) -> dict[str, list[str]]:
     """Return the attributes that nothing reads and no domain declares, and the classes that no part has or predicts."""
     numbered = (re.fullmatch(r"[A-Za-z_]{0,12}([0-9]{1,9})", name) for name in model.attributes)
     # Programs number columns without names from 0 or 1: such a name says nothing but its place.
     read = {*declared, *(name[0] for i, name in enumerate(numbered) if name is not None and int(name[1]) in (i, i + 1))}
     if isinstance(model, AdditiveModel | RegressionModel):
         return {"attributes": sorted(set(model.attributes) - {*model.tested, *read})}
+    if isinstance(model, TreeEnsemble):
+        tested = () if model.scoring is None else model.scoring.forest.literals
+        read |= {*model.thresholds, *(literal.attribute for literal in tested)}
+        return {"attributes": [name for name in model.attributes if name not in read]}
     had = set[int | None]()
     for own in (cell.evidence for cell in model.cells):
         had |= {own.prediction, *(i for i, count in enumerate(own.counts or ()) if count)}

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from glassine.domain import Between
-from glassine.models.ensemble import Scoring, TreeEnsemble
+from glassine.models.ensemble import Placement, Scoring, TreeEnsemble
 from glassine.models.implied import unseen
 from glassine.models.tree import DecisionTree, Forest
-from glassine.records.arrays import Array, Ints
+from glassine.records.arrays import Array, Bools, Ints
+
+PURE = 1 - 1e-6
+"""Shares in single precision, multiplied by the number of trees, may miss 1."""
 
 
 def thresholds_of_trees(trees: Sequence[DecisionTree]) -> dict[str, Array]:
@@ -25,17 +28,22 @@ def thresholds_of_trees(trees: Sequence[DecisionTree]) -> dict[str, Array]:
     return {name: np.array(sorted(bounds)) for name, bounds in found.items() if bounds}
 
 
-def together(forest: Forest, scoring: Scoring | None, **facts: Any) -> TreeEnsemble:
-    """Return the trees of a file as an ensemble; ``facts`` are fields of :class:`TreeEnsemble`."""
+def together(forest: Forest, scoring: Scoring | None, *, placed: Placement, **facts: Any) -> TreeEnsemble:
+    """Return the trees of a file as an ensemble; ``placed`` and ``facts`` are fields of :class:`TreeEnsemble`."""
     trees = forest.trees
+    thresholds = thresholds_of_trees(trees)
+    if placed == "midpoints":
+        # Files hold the double behind the middle of two values.
+        thresholds = {name: np.nextafter(own, -np.inf) for name, own in thresholds.items()}
     sizes = [cell.evidence.size for tree in trees for cell in tree.cells]
     given: dict[str, Any] = {
         "attributes": forest.attributes,
         "classes": forest.classes,
         "leaves": np.array([len(tree.cells) for tree in trees]),
-        "thresholds": thresholds_of_trees(trees),
+        "thresholds": thresholds,
+        "placed": placed,
         "sizes": None if None in sizes else np.array(sizes, dtype=np.int64),
-        "certain": _certain(trees),
+        "certain": _certain(trees, forest.n_records),
         "n_records": forest.n_records,
         "source": forest.source,
         "scoring": scoring,
@@ -43,17 +51,24 @@ def together(forest: Forest, scoring: Scoring | None, **facts: Any) -> TreeEnsem
     return TreeEnsemble(**{**given, **facts})
 
 
-def _certain(trees: Sequence[DecisionTree]) -> tuple[int, int] | None:
+def pure_leaves(tree: DecisionTree) -> Bools | None:
+    """Return which leaves publish one outcome for all of their records, shape (leaves,); None where they do not say."""
+    shares = [cell.evidence.shares(len(tree.classes or ())) for cell in tree.cells]
+    known = [max(own) for own in shares if own is not None]
+    return np.array(known) >= PURE if len(known) == len(shares) else None
+
+
+def _certain(trees: Sequence[DecisionTree], n_records: int | None) -> tuple[int, int] | None:
     """Return the figures of the tree whose pure leaves make most outcomes certain; None without counts of classes."""
     worst: tuple[int, int] | None = None
     for tree in trees:
-        counts = [cell.evidence.counts for cell in tree.cells]
-        if None in counts or tree.classes is None:
+        pure, known = pure_leaves(tree), [cell.evidence.size for cell in tree.cells]
+        if pure is None or None in known:
             return None
-        table: Ints = np.array(counts)
-        sizes = table.sum(axis=1)
-        pure = (table > 0).sum(axis=1) == 1
-        own = int(np.minimum(sizes[pure], unseen(len(sizes))).sum()), int(sizes.sum())
+        sizes: Ints = np.array(known)
+        # Which of all training records a bootstrap drew is another matter.
+        total = int(sizes.sum()) if n_records is None else n_records
+        own = int(np.minimum(sizes[pure], unseen(len(sizes))).sum()), total
         if worst is None or own[0] * worst[1] > worst[0] * own[1]:
             worst = own
     return worst

@@ -5,16 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from glassine.codec import (
     FLOAT,
-    LIST,
     OBJECT,
     SCALAR,
     Codec,
@@ -27,24 +24,25 @@ from glassine.codec import (
     optional,
     record,
 )
-from glassine.domain import Between, Domain, OneOf
-from glassine.domain.domain import COMPARED
+from glassine.domain import Domain
 from glassine.domain.special_codes import NO_CODES, SPECIAL
-from glassine.errors import InvalidModelError, UnreadableFileError
+from glassine.errors import InvalidModelError, UnreadableFileError, UnsupportedModelError
 from glassine.files import parse_json
+from glassine.formats.builder import place_of, source_of
 from glassine.formats.conditions import not_fitted
 from glassine.formats.format import BY_START, LAST, PublishedModel, of_object, of_values
+from glassine.formats.json_ensembles import ENSEMBLE, SCHEMA, ensemble_of
+from glassine.formats.json_nodes import EVIDENCE, LITERAL, MOST_ROWS, SCALARS, read_nodes, written_nodes
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins, NumericBins
 from glassine.models.effects import Effect, Equal, Power
-from glassine.models.evidence import Evidence
+from glassine.models.ensemble import TreeEnsemble
 from glassine.models.guarantee import Guarantee
 from glassine.models.regression import FitStatistics, RegressionModel
 from glassine.models.rule_list import Rule, RuleList
 from glassine.models.terms import Edit, Term
-from glassine.models.tree import Branch, DecisionTree, Node
+from glassine.models.tree import DecisionTree, Forest
 
-SCHEMA = "glassine.model/1"
 SIZED = "glassine.model/2"
 """The same with the key ``sizes``: a reader that does not know it would take sums of weights for counts."""
 KIND = "additive"
@@ -86,26 +84,6 @@ def _without_output(name: str) -> Field:
 
 # The codecs, from the parts to the whole. An order of keys is given where it is not that of the dataclass.
 
-SCALARS: Codec[Any] = listed(SCALAR)
-LITERAL: Codec[Any] = choice(
-    {
-        # Whether an attribute is binary is the domain's to say, not the model's.
-        OneOf: record(
-            OneOf,
-            {"values": Field(codec=listed(COMPARED))},
-            order=("attribute", "values", "negated", "missing"),
-            omit_defaults=True,
-        ),
-        Between: record(
-            Between,
-            {"lo": Field(codec=FLOAT, key="above"), "hi": Field(codec=FLOAT, key="at_most")},
-            omit_defaults=True,
-        ),
-    },
-    # Without a bound, the condition on a number is that it is there, or with "negated" and "missing" that it is not.
-    lambda plain: OneOf if "values" in plain else Between,
-)
-EVIDENCE: Codec[Evidence] = record(Evidence, omit_defaults=True)
 GUARANTEE: Codec[Guarantee] = record(
     Guarantee,
     # A neighboring relation that goes without saying is how guarantees are misread.
@@ -115,84 +93,9 @@ GUARANTEE: Codec[Guarantee] = record(
 HEAD = {"classes": Field(codec=optional(SCALARS)), "guarantee": Field(codec=optional(GUARANTEE), omit=None)}
 HEAD["sizes"] = Field(omit="stored")
 CELLS = ("attributes", "classes", "source", "approximate", "sizes", "guarantee")
-BRANCH: Codec[Branch] = record(Branch, {"literal": Field(codec=LITERAL, key="if")})
-NODE: Codec[Node] = record(
-    Node, {"branches": Field(codec=listed(BRANCH)), "evidence": Field(codec=EVIDENCE, flat=True)}
-)
-ROWS: Codec[tuple[Node, ...]] = listed(NODE)
-MOST_ROWS = 10_000
-"""Nodes up to which each is an object; more are columns, which take a sixth of the bytes and the memory."""
-
-
-class _Columns:
-    """Flat objects by key: a list for each key, null where an object lacks it."""
-
-    def __init__(self) -> None:
-        self.plain: dict[str, list[Any]] = {}
-        self._number = 0
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Add an object."""
-        for key in row.keys() - self.plain.keys():
-            self.plain[key] = [None] * self._number
-        for key, column in self.plain.items():
-            column.append(row.get(key))
-        self._number += 1
-
-
-def _rows(plain: Mapping[str, Any], number: int) -> Iterator[dict[str, Any]]:
-    """Yield the objects of which columns hold the values."""
-    for key, column in plain.items():
-        if len(LIST.decode(column)) != number:
-            raise Refused(f"must hold {number:,} values, one for each, got {len(column):,}").within(f".{key}")
-    for i in range(number):
-        yield {key: column[i] for key, column in plain.items() if column[i] is not None}
-
-
-def _written_nodes(nodes: tuple[Node, ...]) -> Any:
-    """Return nodes as a list, or many as columns: branches of each node, then conditions and children of all."""
-    if len(nodes) <= MOST_ROWS:
-        return ROWS.encode(nodes)
-    literals, evidence = _Columns(), _Columns()
-    for node in nodes:
-        evidence.add(EVIDENCE.encode(node.evidence))
-        for branch in node.branches:
-            literals.add(LITERAL.encode(branch.literal))
-    children = [branch.child for node in nodes for branch in node.branches]
-    return {
-        "branches": [len(node.branches) for node in nodes],
-        "if": literals.plain,
-        "child": children,
-        **evidence.plain,
-    }
-
-
-def _read_nodes(plain: Any) -> tuple[Node, ...]:
-    """Return the nodes of a list of objects, or of columns."""
-    if not isinstance(plain, dict):
-        return ROWS.decode(plain)
-    columns = {key: LIST.decode(plain.get(key, [])) for key in ("branches", "child")}
-    if not all(type(count) is int and 0 <= count <= len(columns["child"]) for count in columns["branches"]):
-        raise Refused("must hold how many branches each node has").within(".branches")
-    if sum(columns["branches"]) != len(columns["child"]):
-        raise Refused(f"must hold {sum(columns['branches']):,} places, one for each branch").within(".child")
-    conditions = _rows(OBJECT.decode(plain.get("if", {})), len(columns["child"]))
-    branches = ({"if": literal, "child": child} for literal, child in zip(conditions, columns["child"], strict=True))
-    shown = {key: column for key, column in plain.items() if key not in ("branches", "if", "child")}
-    out = []
-    for number, (count, evidence) in enumerate(
-        zip(columns["branches"], _rows(shown, len(columns["branches"])), strict=True)
-    ):
-        try:
-            out.append(NODE.decode({"branches": list(islice(branches, count)), **evidence}))
-        except Refused as refused:
-            raise refused.within(f"[{number}]") from None
-    return tuple(out)
-
-
 TREE: Codec[DecisionTree] = record(
     DecisionTree,
-    {**HEAD, "nodes": Field(codec=Codec(_written_nodes, _read_nodes))},
+    {**HEAD, "nodes": Field(codec=Codec(written_nodes, read_nodes))},
     head={"schema": SCHEMA, "kind": "decision-tree"},
     order=(*CELLS, "nodes"),
 )
@@ -286,8 +189,33 @@ MODELS: dict[str, tuple[type[PublishedModel], Codec[Any]]] = {
 }
 
 
-def to_dict(model: PublishedModel) -> dict[str, Any]:
-    """Return a model as plain JSON values."""
+def _forest_of(values: object, domain: Domain | None = None) -> Forest:
+    """Return all trees of a file: those of an ensemble, or one."""
+    found = ensemble_of(values)
+    if found is not None and found.scoring is not None:
+        return found.scoring.forest
+    model = from_dict(values)
+    if not isinstance(model, DecisionTree):
+        raise UnsupportedModelError(f"this is a {model}, not trees.", remedy="Read it with load_model.")
+    return Forest(trees=(model,), source=model.source)
+
+
+def _model_of(values: object, domain: Domain | None = None, tree: int | None = None) -> PublishedModel:
+    """Return the model of a file; of an ensemble the tree that is asked for."""
+    found = ensemble_of(values)
+    if found is None or found.scoring is None:
+        place_of(1, tree, "the file")  # one model has one place
+        return from_dict(values)
+    trees = found.scoring.forest.trees
+    place = place_of(len(trees), tree, "the ensemble")
+    return replace(trees[place], source=source_of("an ensemble", place, len(trees)))
+
+
+def to_dict(model: PublishedModel | TreeEnsemble) -> dict[str, Any]:
+    """Return a model as plain JSON values; of an ensemble its trees must be known."""
+    if isinstance(model, TreeEnsemble):
+        plain: dict[str, Any] = ENSEMBLE.encode(model)
+        return plain
     out: dict[str, Any] = next(codec for kind, codec in MODELS.values() if isinstance(model, kind)).encode(model)
     return {**out, "schema": SIZED} if "sizes" in out else out
 
@@ -336,10 +264,10 @@ def fingerprint(model: PublishedModel) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def write_json_model(model: PublishedModel, domain: Domain | None = None) -> str:
+def write_json_model(model: PublishedModel | TreeEnsemble, domain: Domain | None = None) -> str:
     """Return a model as the text of its JSON file; lists of scores, and columns of nodes, stand on one line each."""
     many = isinstance(model, DecisionTree) and len(model.nodes) > MOST_ROWS
-    if many or isinstance(model, AdditiveModel | RegressionModel):
+    if many or isinstance(model, AdditiveModel | RegressionModel | TreeEnsemble):
         return layout(to_dict(model)) + "\n"
     return json.dumps(to_dict(model), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -408,15 +336,18 @@ FORMATS = (
     of_values(
         name="Glassine",
         again="glassine.write_model(model, 'model.json')",
-        reads="Glassine's JSON, schemas `glassine.model/1` and `/2`: trees, rule lists, additive models, regressions",
+        reads="Glassine's JSON, schemas `glassine.model/1` and `/2`: trees, rule lists, additive models, regressions, "
+        "ensembles",
         reveals="everything",
         # What no other format claims is taken for ours, so that its errors say what is wrong with it.
         sniff=lambda values: True,
         rank=LAST,
-        read=lambda values, domain: from_dict(values),
+        read=_model_of,
+        read_all=_forest_of,
+        read_ensemble=ensemble_of,
         to="json",
         write=write_json_model,
-        kinds=(DecisionTree, RuleList, AdditiveModel, RegressionModel),
+        kinds=(DecisionTree, RuleList, AdditiveModel, RegressionModel, TreeEnsemble),
         earlier=(write_sizes_in_schema_1,),
     ),
     of_object(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
 
 from glassine.domain import Domain
 from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.exports import Displayed
-from glassine.files import read_bytes
-from glassine.formats.canonical import FileForm
-from glassine.formats.format import Content, PublishedModel
+from glassine.files import read_bytes, write_bytes
+from glassine.formats.canonical import FileForm, bounded, described, written
+from glassine.formats.format import Content, Format, PublishedModel
 from glassine.formats.loading import ModelFile, load_file, opened
-from glassine.formats.registry import recognized
+from glassine.formats.registry import recognized, writer
 from glassine.models.ensemble import TreeEnsemble
 
 
@@ -34,12 +37,17 @@ def as_ensemble(obj: object, domain: Domain | None = None) -> TreeEnsemble:
     InvalidModelError
         If it is not fitted, or does not fit the domain.
     """
-    found = obj if isinstance(obj, TreeEnsemble) else _together(obj, "object", domain)
+    found = ensemble_in(obj, domain)
     if found is None:
         raise UnsupportedModelError(
             f"got {type(obj).__name__}, which is no ensemble of trees that is read.", remedy="See the page on formats."
         )
     return found
+
+
+def ensemble_in(obj: object, domain: Domain | None = None) -> TreeEnsemble | None:
+    """Return an object as an ensemble of trees; None where it is none."""
+    return obj if isinstance(obj, TreeEnsemble) else _together(obj, "object", domain)
 
 
 def _together(content: object, kind: Content, domain: Domain | None) -> TreeEnsemble | None:
@@ -48,20 +56,88 @@ def _together(content: object, kind: Content, domain: Domain | None) -> TreeEnse
     return None if form is None or form.read_ensemble is None else form.read_ensemble(content, domain)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # Without slots: a copy is made when it is asked for
 class EnsembleFile(Displayed):
-    """An ensemble of trees that was read from a file: the file itself is what is released.
+    """An ensemble of trees that was read from a file, and what of the file may be released.
 
     Attributes
     ----------
     model : TreeEnsemble
         The ensemble.
     form : FileForm
-        The file, of which there is no copy.
+        Whether Glassine wrote the file. The copy is described once it is written, by ``write_clean``.
+    data : bytes
+        The file.
+    domain : Domain or None
+        The domain in which it was read.
     """
 
     model: TreeEnsemble
     form: FileForm
+    data: bytes = field(repr=False)
+    domain: Domain | None = field(default=None, repr=False)
+
+    @cached_property
+    def copy(self) -> bytes:
+        """What may be released: the file where Glassine wrote it, else the same trees as Glassine's JSON.
+
+        Raises
+        ------
+        UnsupportedModelError
+            If it is not known how the trees of the file predict together.
+        """
+        if self.form.canonical:
+            return self.data
+        ensemble = bounded(as_written(self.model, self.domain), self.domain)
+        return written(ensemble, writer("json", ensemble))
+
+
+F = TypeVar("F", ModelFile, EnsembleFile)
+
+
+def write_clean(file: F, path: str | os.PathLike[str]) -> F:
+    """Write what may be released of a file, and return the file with the name of the copy.
+
+    Of a file that Glassine wrote, that is the file itself.
+
+    Parameters
+    ----------
+    file : ModelFile or EnsembleFile
+        What was read.
+    path : path
+        The file to write.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is not known how the trees of an ensemble predict together.
+    """
+    copy = file.copy
+    write_bytes(copy, path)
+    if file.form.canonical:
+        return file
+    clean = file.form.clean_copy or described(copy, writer("json", file.model))
+    return replace(file, form=replace(file.form, clean_copy=replace(clean, name=Path(path).name)))
+
+
+def as_written(ensemble: TreeEnsemble, domain: Domain | None = None) -> TreeEnsemble:
+    """Return an ensemble whose trees are plain values, which can be written.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is not known how its trees predict together.
+    """
+    if ensemble.scoring is not None:
+        return replace(ensemble, estimator=None)
+    if ensemble.estimator is not None:
+        from glassine.formats.sklearn.ensemble_scores import scored_ensemble
+
+        return scored_ensemble(ensemble, domain)
+    raise UnsupportedModelError(
+        "how the trees of this file predict together is not read, so that no copy of them is written.",
+        remedy="Give the fitted estimator, or the file that its library writes.",
+    )
 
 
 def load_judged(
@@ -88,9 +164,20 @@ def load_judged(
                 return _alone(path, domain, trust_pickle, error)
             form = recognized(content, kind) if found is not None else None
         if found is not None and form is not None:
-            size = len(read_bytes(path))
-            return EnsembleFile(model=found, form=FileForm(format=form.name, n_bytes=size, canonical=False))
+            return _whole(found, form, read_bytes(path), content, domain)
     return load_file(path, domain, trust_pickle=trust_pickle, tree=tree)
+
+
+def _whole(ensemble: TreeEnsemble, form: Format, data: bytes, content: object, domain: Domain | None) -> EnsembleFile:
+    """Return an ensemble with its file."""
+    own = None
+    if form.to == "json":
+        # What a domain says of missing values is no part of the file.
+        own = ensemble if domain is None else form.read_ensemble(content) if form.read_ensemble else None
+    canonical = own is not None and bounded(own, domain) is own and written(own, form) == data
+    why = "" if ensemble.answers else "How the trees of this file predict together is not read."
+    described = FileForm(format=form.name, n_bytes=len(data), canonical=canonical, uncopied=why)
+    return EnsembleFile(model=ensemble, form=described, data=data, domain=domain)
 
 
 def _alone(

@@ -14,13 +14,14 @@ from glassine.errors import GlassineError, InvalidModelError, UnreadableFileErro
 from glassine.exports import Displayed
 from glassine.files import FileContent, check_readable, read_bytes, write_bytes
 from glassine.formats.builder import place_of
-from glassine.formats.canonical import CleanCopy, FileForm, clean_copy, is_canonical, writer_of, written
+from glassine.formats.canonical import FileForm, clean_copy, described, is_canonical, writer_of, written
 from glassine.formats.conditions import conformed
 from glassine.formats.format import Content, Format, PublishedModel
 from glassine.formats.near_misses import refuse_near_miss
 from glassine.formats.registry import recognized, writer
 from glassine.formats.unwrapping import READABLE, estimator_in, is_pickle, unwrapped
 from glassine.models.additive import AdditiveModel
+from glassine.models.ensemble import TreeEnsemble
 from glassine.models.regression import RegressionModel
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree, Forest
@@ -196,12 +197,7 @@ def load_file(
         return load_model(FileContent(path=Path("copy"), data=copy), domain)
 
     copy, to = clean_copy(model, own, domain, read)
-    clean = CleanCopy(
-        format=to.name,
-        extension=to.extensions[0],
-        n_bytes=len(copy),
-        sha256=FileContent(path=Path("copy"), data=copy).sha256,
-    )
+    clean = described(copy, to)
     return ModelFile(
         model=model,
         form=FileForm(format=name, n_bytes=len(data), canonical=False, clean_copy=clean),
@@ -217,24 +213,6 @@ def _written_without(data: bytes, content: object, kind: Content, domain: Domain
     except GlassineError:
         model = None
     return model is not None and is_canonical(data, model, writer_of(recognized(content, kind), kind, model))
-
-
-def write_clean(file: ModelFile, path: str | os.PathLike[str]) -> ModelFile:
-    """Write what may be released of a file, and return the file with the name of the copy.
-
-    Of a file that Glassine wrote, that is the file itself.
-
-    Parameters
-    ----------
-    file : ModelFile
-        What was read.
-    path : path
-        The file to write.
-    """
-    write_bytes(file.copy, path)
-    if file.form.clean_copy is None:
-        return file
-    return replace(file, form=replace(file.form, clean_copy=replace(file.form.clean_copy, name=Path(path).name)))
 
 
 def is_estimator(obj: object) -> bool:
@@ -317,7 +295,7 @@ def load_estimator(path: str | os.PathLike[str], *, trust_pickle: bool = False) 
 
 
 def write_model(
-    model: PublishedModel,
+    model: PublishedModel | TreeEnsemble,
     path: str | os.PathLike[str],
     *,
     to: str = "json",
@@ -328,7 +306,7 @@ def write_model(
 
     Parameters
     ----------
-    model : DecisionTree, RuleList or AdditiveModel
+    model : DecisionTree, RuleList, AdditiveModel, RegressionModel or TreeEnsemble
         The model.
     path : path
         The file.

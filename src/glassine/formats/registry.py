@@ -13,6 +13,7 @@ from functools import cache
 from glassine.errors import InvalidParameterError, UnsupportedModelError
 from glassine.formats import json
 from glassine.formats.format import Content, Format, PublishedModel
+from glassine.models.ensemble import TreeEnsemble
 from glassine.models.regression import RegressionModel
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
@@ -39,18 +40,19 @@ def recognized(content: object, kind: Content) -> Format | None:
     return next((one for one in formats() if kind in one.contents and one.sniff(content)), None)
 
 
-def writer(to: str, model: PublishedModel) -> Format:
+def writer(to: str, model: PublishedModel | TreeEnsemble) -> Format:
     """Return the format of a name that a model can be written in."""
     own = {one.to: one for one in json.FORMATS if one.to}
     written = own if to in own else {one.to: one for one in formats() if one.to}
     if to not in written:
         raise InvalidParameterError(f"a model is written as one of {', '.join(written)}, got {to!r}.")
     chosen, kind = written[to], type(model)
-    if not isinstance(model, PublishedModel):
+    if not isinstance(model, PublishedModel | TreeEnsemble):
         raise UnsupportedModelError(f"got {kind.__name__}, not a model.", remedy="Write as_model(...) of it.")
     if kind not in chosen.kinds:
         nouns: dict[type, str] = {DecisionTree: "a decision tree", RuleList: "a rule list"}
-        noun = nouns.get(kind, "a regression" if kind is RegressionModel else "an additive model")
+        nouns |= {RegressionModel: "a regression", TreeEnsemble: "an ensemble of trees"}
+        noun = nouns.get(kind, "an additive model")
         others = ", ".join(name for name, one in written.items() if kind in one.kinds)
         raise UnsupportedModelError(f"{noun} is not written as {chosen.name}.", remedy=f"Write it as one of {others}.")
     return chosen

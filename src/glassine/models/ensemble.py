@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -20,7 +20,10 @@ Placement: TypeAlias = Literal["at nodes", "midpoints", "values", "random", "unk
 """Where a learner places thresholds: halfway between two values of the records at a node, halfway between two
 neighbouring values of all records, on a value itself, at random, or the file does not say."""
 
-LINKS = ("shares", "identity", "logit", "softmax")
+CLOSE = 0.01
+"""By how much a stated rate may miss that of the file: people state two digits."""
+Link: TypeAlias = Literal["shares", "identity", "logit", "softmax"]
+"""What becomes of the mean of shares, or of the sum of scores."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,7 +43,7 @@ class Scoring:
     """
 
     forest: Forest
-    link: Literal["shares", "identity", "logit", "softmax"]
+    link: Link
     base: tuple[float, ...] = (0.0,)
     mean: bool = False
 
@@ -199,23 +202,39 @@ class TreeEnsemble(Displayed):
         rate = 1.0 if self.rate is None else self.rate
         return float(1 - np.prod(1 - np.clip(rate * shares, 0, 1)))
 
-    def stated(self, *, n: int | None = None) -> TreeEnsemble:
-        """Return it with the number of training records that its publisher states.
+    def stated(
+        self, *, n: int | None = None, learning_rate: float | None = None, base_rate: float | None = None
+    ) -> TreeEnsemble:
+        """Return it with what its publisher states: training records, learning rate, share of the rarer class.
 
         Raises
         ------
         InvalidParameterError
-            If the file holds another number.
+            If the file holds another number, or the trees are not boosted and a rate is stated.
         """
-        if n is None or n == self.n_records:
-            return self
-        if self.n_records is not None and self.whole:
+        own = self
+        if n is not None and n != self.n_records:
+            if self.n_records is not None and self.whole:
+                raise InvalidParameterError(
+                    f"{parameter('n_records', n)} contradicts the file, by which there are {self.n_records:,} records.",
+                    remedy="Leave it out, or state the number of the file.",
+                )
+            own = replace(own, n_records=n, whole=True)
+        if learning_rate is not None and self.combined == "mean":
             raise InvalidParameterError(
-                f"{parameter('n_records', n)} contradicts the file, by which there are {self.n_records:,} records.",
-                remedy="Leave it out, or state the number of the file.",
+                f"{parameter('learning_rate', learning_rate)} is of boosted trees; these are averaged.",
+                remedy="Leave it out.",
             )
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return TreeEnsemble(**{**values, "n_records": n, "whole": True})
+        rarer = None if self.base_rate is None else min(self.base_rate, 1 - self.base_rate)
+        for name, said, read in (("learning_rate", learning_rate, self.rate), ("base_rate", base_rate, rarer)):
+            if said is not None and read is not None and abs(said - read) > CLOSE:
+                raise InvalidParameterError(
+                    f"{parameter(name, said)} contradicts the file, by which it is {read:.3g}.",
+                    remedy="Leave it out, or state that of the file.",
+                )
+        if learning_rate is not None and own.rate is None:
+            own = replace(own, rate=learning_rate)
+        return own if base_rate is None or own.base_rate is not None else replace(own, base_rate=base_rate)
 
     # What attacks ask of a classifier.
 

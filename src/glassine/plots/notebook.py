@@ -164,7 +164,7 @@ def _forest(forest: Any, audience: Audience) -> Shown:
 
 
 def _ensemble(ensemble: Any, audience: Audience) -> Shown:
-    """Return what an ensemble of trees is; its file is what is released."""
+    """Return what an ensemble of trees is."""
     ensemble = getattr(ensemble, "model", ensemble)
     leaves, thresholds = ensemble.leaves, ensemble.thresholds
     of = f"of {wording.plural(len(thresholds), 'attribute')}"
@@ -338,7 +338,7 @@ def _ledger(ledger: Any, audience: Audience) -> Shown:
 
 def _scrubbed(result: Any, audience: Audience) -> Shown:
     """Return a scrubbed copy; how many leaves were merged can follow from records, and is for the checker."""
-    inner = _model(result.model, audience)
+    inner = (_ensemble if hasattr(result.model, "n_trees") else _model)(result.model, audience)
     changes = tuple(
         Fact(_words(name.removeprefix("n_")), f"{entry:,}", "")
         for name, entry in _figures(result)
@@ -401,8 +401,28 @@ def _explanation(explanation: Any, audience: Audience) -> Shown:
     )
 
 
-def _fitted(estimator: Any, audience: Audience) -> Shown:
-    """Return the model of a fitted estimator, and what its certificate says."""
+def _parameters(estimator: Any) -> Table:
+    """Return the parameters of an estimator as a table; of a value that is no number or text its class alone."""
+    values = estimator.get_params(deep=False)
+    simple = (bool, int, float, str, type(None))
+    rows = tuple(
+        Row(name=name, cells=(wording.clean(repr(one))[:80] if isinstance(one, simple) else type(one).__name__,))
+        for name, one in values.items()
+    )
+    return Table(caption="Parameters", columns=heads("Parameter", figures=("Value",)), rows=rows)
+
+
+def _summary(estimator: Any, audience: Audience) -> Shown:
+    """Return a private summary: what its certificate says, and what follows from it."""
+    certificate = getattr(estimator, "certificate_", None)
+    lead = "Not fitted yet." if certificate is None else certificate.text().partition("\n")[0]
+    return Shown(title=type(estimator).__name__, lead=lead, blocks=(_parameters(estimator),))
+
+
+def _estimator(estimator: Any, audience: Audience) -> Shown:
+    """Return the model of a fitted estimator, and what its certificate says; before the fit, its parameters."""
+    if not hasattr(estimator, "model_"):
+        return _summary(estimator, audience)
     inner = _model(estimator.model_, audience)
     certificate = getattr(estimator, "certificate_", None)
     said = () if certificate is None else (Paragraph(text=certificate.text().partition("\n")[0]),)
@@ -425,10 +445,12 @@ DRAWN: Mapping[str, Callable[[Any, Audience], Shown]] = {
     "glassine.auditing.trying.TriedRemedy": _tried,
     "glassine.comparison.values.Comparison": _comparison,
     "glassine.domain.domain.Domain": _domain,
-    "glassine.learners.estimator.PublishedModel": _fitted,
+    "glassine.learners.estimator.PublishedModel": _estimator,
+    "glassine.learners.estimator.Parameters": _summary,
     "glassine.learners.summaries.multiplicity.Multiplicity": _multiplicity,
     "glassine.privacy.ledger.Ledger": _ledger,
     "glassine.scrubbing.additive.AdditiveScrub": _scrubbed,
+    "glassine.scrubbing.ensemble.EnsembleScrub": _scrubbed,
     "glassine.scrubbing.regression.RegressionScrub": _scrubbed,
     "glassine.scrubbing.scrub.ScrubResult": _scrubbed,
     "glassine.surrogates.release.SurrogateRelease": _release,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from glassine.formats import PublishedModel
+    from glassine.models import TreeEnsemble
 
 NAMES = {"accuracy": "Accuracy", "auroc": "AUROC", "log_loss": "Log loss", "r2": "R²", "rmse": "RMSE"}
 
@@ -22,7 +23,7 @@ BASELINES = {
 Measured = dict[str, dict[str, float | None]]
 
 
-def quality(model: PublishedModel, data: Any, target: str) -> Measured:
+def quality(model: PublishedModel | TreeEnsemble, data: Any, target: str) -> Measured:
     """Return each measure of a model on records, and its ``baseline``: that of a prediction without any attribute."""
     # Of classes accuracy, AUROC and log loss; of numbers R² and the root mean squared error. AUROC and log loss are
     # None where the model publishes no probabilities, or where the data has an outcome that is no class of the model.

@@ -23,7 +23,8 @@ from glassine.errors import InvalidDataError, InvalidModelError, InvalidParamete
 from glassine.exports import Displayed
 from glassine.formats import as_model
 from glassine.formats.format import PublishedModel
-from glassine.models import AdditiveModel, DecisionTree, Evidence, RegressionModel, RuleList
+from glassine.formats.judged import ensemble_in
+from glassine.models import AdditiveModel, DecisionTree, Evidence, RegressionModel, RuleList, TreeEnsemble
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.models.implied import OutcomeCounts, implied_advantage
 from glassine.models.records import counted_records
@@ -43,7 +44,7 @@ class ScrubResult(Displayed):
 
     Attributes
     ----------
-    model : DecisionTree, RuleList or AdditiveModel
+    model : DecisionTree, RuleList, AdditiveModel, RegressionModel or TreeEnsemble
         The scrubbed copy, of the kind of the model.
     n_rounded : int
         Distinct thresholds that were moved to a public cut point.
@@ -78,12 +79,14 @@ def scrub(
     model claims is kept, since the copy is made of the model and what is public; merging leaves by their counts in the
     data, and attributes whose domain was inferred from data, add a caveat to it. Additive models are scrubbed by
     :func:`glassine.scrubbing.additive.scrub_additive`, with ``smallest_leaf`` for bins; regressions by
-    :func:`glassine.scrubbing.regression.scrub_regression`, without an option.
+    :func:`glassine.scrubbing.regression.scrub_regression`, without an option; ensembles of trees by
+    :func:`glassine.scrubbing.ensemble.scrub_ensemble`, whose leaves keep numbers of records only where counts are kept.
 
     Parameters
     ----------
-    model : DecisionTree, RuleList, AdditiveModel or fitted estimator
-        The model, or anything that :func:`glassine.as_model` reads; also an explainable boosting machine.
+    model : DecisionTree, RuleList, AdditiveModel, RegressionModel, TreeEnsemble or fitted estimator
+        The model, or anything that :func:`glassine.as_model` reads; also an explainable boosting machine, a forest or
+        boosted trees.
     domain : Domain
         The public domain; each threshold moves to the nearest cut point of :func:`glassine.domain.grid.public_grid`,
         a tie to the lower one.
@@ -132,6 +135,18 @@ def scrub(
         data = with_persons(data, persons)
         if isinstance(persons, str) and persons in domain:
             domain = domain.restrict([name for name in domain if name != persons])
+    several = ensemble_in(model, domain)
+    if several is not None:
+        for name, asked in (("smallest_leaf", smallest_leaf), ("largest_advantage", largest_advantage)):
+            if asked:
+                raise InvalidModelError(
+                    f"{parameter(name)} is for one tree: leaves of an ensemble are made larger by training it again.",
+                    remedy="Train it again with larger leaves, and leave the parameter out.",
+                )
+        from glassine.scrubbing.ensemble import scrub_ensemble
+
+        done_of = scrub_ensemble(several, domain, lambda literal: _round(literal, domain), keep_sizes=counts == "keep")
+        return ScrubResult(model=done_of.model, n_rounded=done_of.n_rounded, n_dropped=done_of.n_dropped, n_merged=0)
     model = as_model(model, domain)
     if isinstance(model, AdditiveModel):
         from glassine.scrubbing.additive import scrub_additive
@@ -234,12 +249,12 @@ def _counted_sizes(tree: DecisionTree, domain: Domain, data: object) -> dict[int
     return {cell.node: int(size) for cell, size in zip(tree.cells, counted, strict=True)}
 
 
-def accuracy(model: PublishedModel, data: object, target: str) -> float:
+def accuracy(model: PublishedModel | TreeEnsemble, data: object, target: str) -> float:
     """Return how well a model predicts a column: the share of right classes, or R^2 for a regression.
 
     Parameters
     ----------
-    model : DecisionTree, RuleList, AdditiveModel or RegressionModel
+    model : DecisionTree, RuleList, AdditiveModel, RegressionModel or TreeEnsemble
         The model.
     data : data frame
         Records with the tested attributes and the target.

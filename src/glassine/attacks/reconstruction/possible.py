@@ -255,13 +255,15 @@ class PossibleRecords:
         return f"the published counts {blurred}, so what depends on them is not known exactly. Use estimate()."
 
     @cached_property
+    def _continua(self) -> list[str]:
+        """The attributes whose values are a continuum."""
+        attributes = {name: self.domain[name] for name in self.domain}
+        return [name for name, each in attributes.items() if isinstance(each, Real) and each.resolution is None]
+
+    @property
     def _continuum(self) -> str | None:
         """An attribute whose values are a continuum, if there is one."""
-        for name in self.domain:
-            attribute = self.domain[name]
-            if isinstance(attribute, Real) and attribute.resolution is None:
-                return name
-        return None
+        return self._continua[0] if self._continua else None
 
     def _require_finite(self) -> None:
         name = self._continuum

@@ -31,7 +31,7 @@ from glassine.formats.boosted.lightgbm_parts import (
 )
 from glassine.formats.builder import TreeBuilder, feature_names, place_of, sides, source_of
 from glassine.formats.conditions import damaged, float_of
-from glassine.formats.ensembles import thresholds_of_trees, together
+from glassine.formats.ensembles import together
 from glassine.formats.format import BY_START, of_text
 from glassine.models.ensemble import Scoring, TreeEnsemble
 from glassine.models.evidence import Evidence
@@ -135,15 +135,12 @@ def ensemble_from_lightgbm(text: str, domain: Domain | None = None) -> TreeEnsem
     n = trees[0].n_records
     if sampled and n is not None:
         n = round(n / sampled_share(file.parameters))
-    # The model file writes the double behind the middle of two values.
-    middles = {name: np.nextafter(own, -np.inf) for name, own in thresholds_of_trees(trees).items()}
     return together(
         forest,
         scoring,
         combined="mean" if mean else "sum",
         learner="LightGBM",
         classes=classes,
-        thresholds=middles,
         placed="midpoints",
         outputs=outputs,
         rate=learning_rate(file.parameters),

@@ -75,7 +75,7 @@ def ensemble_from_sklearn(estimator: Any, domain: Domain | None = None) -> TreeE
     return build(end, learner, classes, estimator, domain)
 
 
-def _columns(estimator: Any, end: Any, domain: Domain | None) -> tuple[tuple[str, ...], list[Column]]:
+def columns_of(estimator: Any, end: Any, domain: Domain | None) -> tuple[tuple[str, ...], list[Column]]:
     """Return the attributes, and the columns that the trees get as functions of them."""
     if "Pipeline" in sklearn_names(estimator):
         return piped(estimator, domain)
@@ -83,10 +83,24 @@ def _columns(estimator: Any, end: Any, domain: Domain | None) -> tuple[tuple[str
     return names, [Number(name) for name in names]
 
 
+def own_columns(model: Any, columns: list[Column]) -> list[Column]:
+    """Return the columns in the order of the trees of histogram boosting: its encoder puts categories first."""
+    listed = getattr(model, "is_categorical_", None)
+    if getattr(model, "_preprocessor", None) is None or listed is None:
+        return columns
+    order = np.argsort(~np.asarray(listed, dtype=bool), kind="stable")
+    return [columns[place] for place in order.tolist()]
+
+
 def _by_attribute(
-    features: Sequence[Ints], bounds: Sequence[Array], columns: Sequence[Column], domain: Domain | None
+    features: Sequence[Ints],
+    bounds: Sequence[Array],
+    columns: Sequence[Column],
+    domain: Domain | None,
+    *,
+    rounded: bool = True,
 ) -> dict[str, Array]:
-    """Return the distinct thresholds on each attribute, in its own unit, increasing."""
+    """Return the distinct thresholds on each attribute, in its own unit, increasing; ``rounded`` as in splits."""
     every = np.concatenate([*features, np.zeros(0, dtype=np.int64)])
     values = np.concatenate([*bounds, np.zeros(0)])
     if every.size and not (every.min() >= 0 and every.max() < len(columns)):
@@ -100,7 +114,7 @@ def _by_attribute(
         own = np.unique(values[every == place])
         own = own[np.isfinite(own)]
         if column.steps:
-            own = np.array([column.pulled_back(bound) for bound in own.tolist()])
+            own = np.array([column.pulled_back(bound, rounded=rounded) for bound in own.tolist()])
         found.setdefault(column.attribute, []).append(own[np.isfinite(own)])
     return {name: np.unique(np.concatenate(parts)) for name, parts in found.items() if sum(map(len, parts))}
 
@@ -142,7 +156,7 @@ def _forest(
     members = getattr(forest, "estimators_", None)
     if not members:
         raise not_fitted(forest, "trees")
-    names, columns = _columns(estimator, forest, domain)
+    names, columns = columns_of(estimator, forest, domain)
     features, bounds, sizes, leaves, masses, worst = [], [], [], [], [], 0
     for tree in _trees(members):
         leaf = _leaves(tree, len(columns))
@@ -186,7 +200,7 @@ def _boosted(
     members = getattr(model, "estimators_", None)
     if members is None or not np.size(members):
         raise not_fitted(model, "trees")
-    names, columns = _columns(estimator, model, domain)
+    names, columns = columns_of(estimator, model, domain)
     trees = _trees(np.ravel(members).tolist())
     leaf = [_leaves(tree, len(columns)) for tree in trees]
     share = float(getattr(model, "subsample", 1.0))
@@ -225,17 +239,13 @@ def _histogram(
     rounds = getattr(model, "_predictors", None)
     if not rounds:
         raise not_fitted(model, "trees")
-    names, columns = _columns(estimator, model, domain)
+    names, columns = columns_of(estimator, model, domain)
     nodes = [np.asarray(tree.nodes) for each in rounds for tree in each]
     leaf = [own["is_leaf"].astype(bool) for own in nodes]
     for own, last in zip(nodes, leaf, strict=True):
         left, right = own["left"].astype(np.int64), own["right"].astype(np.int64)
         _check(left, right, last, own["feature_idx"].astype(np.int64), len(columns))
-    listed = getattr(model, "is_categorical_", None)
-    if getattr(model, "_preprocessor", None) is not None and listed is not None:
-        # Its own encoder puts the categories before the numbers.
-        order = np.argsort(~np.asarray(listed, dtype=bool), kind="stable")
-        columns = [columns[place] for place in order.tolist()]
+    columns = own_columns(model, columns)
     split = [~own & ~nodes[i]["is_categorical"].astype(bool) for i, own in enumerate(leaf)]
     n = int(nodes[0]["count"][0])
     held_back = bool(getattr(model, "do_early_stopping_", False)) and model.validation_fraction is not None
@@ -256,6 +266,7 @@ def _histogram(
             [nodes[i]["num_threshold"][own].astype(float) for i, own in enumerate(split)],
             columns,
             domain,
+            rounded=False,
         ),
         # Halfway between two values of few, else on one at a quantile.
         placed="values",

@@ -189,8 +189,10 @@ def piped(pipeline: Any, domain: Domain | None) -> tuple[tuple[str, ...], list[C
     return tuple(name for name in names if name in used), columns
 
 
-class _Arrays:
+class TreeArrays:
     """The arrays of a fitted tree, checked so that no index leaves them."""
+
+    rounded = True  # Whether values are rounded to single precision before they are compared
 
     def __init__(self, estimator: object) -> None:
         tree = _fitted(estimator, "tree_")
@@ -244,7 +246,7 @@ class _Arrays:
         )
 
 
-def _evidence(tree: _Arrays, estimator: Any, classes: tuple[Scalar, ...] | None) -> list[Evidence]:
+def _evidence(tree: TreeArrays, estimator: Any, classes: tuple[Scalar, ...] | None) -> list[Evidence]:
     """Return what each node publishes."""
     # A tree that Glassine wrote of sums of weights holds no numbers of rows.
     sizes: list[int | None] = tree.sizes.tolist()
@@ -275,8 +277,8 @@ def _evidence(tree: _Arrays, estimator: Any, classes: tuple[Scalar, ...] | None)
     ]
 
 
-def _branches(tree: _Arrays, columns: list[Column], domain: Domain | None) -> list[tuple[Branch, ...]]:
-    """Return the branches of each node."""
+def branches_of(tree: Any, columns: list[Column], domain: Domain | None) -> list[tuple[Branch, ...]]:
+    """Return the branches of each node of a tree's arrays, which are those of :class:`TreeArrays`."""
     out: list[tuple[Branch, ...]] = []
     # Large trees make the same split in many places, above all on dummies.
     made: dict[tuple[int, float, bool], tuple[Literal, Literal]] = {}
@@ -292,7 +294,7 @@ def _branches(tree: _Arrays, columns: list[Column], domain: Domain | None) -> li
         if sides is None:
             column = columns[feature]
             require(column.attribute, domain, "the estimator tests")
-            sides = column.split(bound, missing_left, domain)
+            sides = column.split(bound, missing_left, domain, rounded=tree.rounded)
             if domain is not None:
                 possible = domain[column.attribute].missing
             else:
@@ -367,11 +369,11 @@ def tree_from_sklearn(estimator: object, domain: Domain | None = None) -> Decisi
     tree, names, columns = final_tree(estimator, domain)
     if len(set(names)) < len(names):
         raise InvalidModelError("the estimator was fitted on two columns of one name.", remedy="Rename one.")
-    arrays = _Arrays(tree)
+    arrays = TreeArrays(tree)
     if int(tree.tree_.n_features) != len(columns):
         raise InvalidModelError(f"the tree has {tree.tree_.n_features} columns, but its pipeline gives {len(columns)}.")
     classes = class_names(tree) if "DecisionTreeClassifier" in sklearn_names(tree) else None
     evidence = _evidence(arrays, tree, classes)
-    branches = _branches(arrays, columns, domain)
+    branches = branches_of(arrays, columns, domain)
     nodes = tuple(Node(branches=sides, evidence=entry) for sides, entry in zip(branches, evidence, strict=True))
     return DecisionTree(nodes, names, classes, source=f"scikit-learn {type(estimator).__name__}")

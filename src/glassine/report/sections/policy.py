@@ -34,8 +34,12 @@ COPY = (
     "model alone. Release only the clean copy, {written}: {format}, {n_bytes:,} bytes, SHA-256 {sha256}."
 )
 NO_COPY = (
-    "Glassine did not write this file, and writes no copy of an ensemble: it can hold records in any place, and the "
-    "verdict is on the trees alone."
+    "Glassine did not write this file, or it was changed: it can hold records in any place, and the verdict is on the "
+    "trees alone. Release only a clean copy, which is yet to be written."
+)
+UNCOPIED = (
+    "Glassine did not write this file: it can hold records in any place, and the verdict is on the trees alone. "
+    "{uncopied} So no clean copy can be written."
 )
 UNWRITTEN = "which is yet to be written"
 
@@ -52,7 +56,7 @@ def file_sections(findings: Findings) -> tuple[Section, ...]:
         lines.append(f"{named}: {what}" if named else what)
         copy = file.clean_copy
         written = "" if copy is None else wording.clean(copy.name) or UNWRITTEN
-        itself = ITSELF if file.canonical else NO_COPY
+        itself = ITSELF if file.canonical else FigureReading(file).said(UNCOPIED) if file.uncopied else NO_COPY
         lines.append(itself if copy is None else FigureReading(copy, written=written).said(COPY))
     if name.lower().endswith(PICKLES):
         lines.append(RUNS)
