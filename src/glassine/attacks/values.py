@@ -210,27 +210,28 @@ def _midpoints(
     exposed: set[int] = set()
     cells, whose = held
     for literals, rows in _parts(model, cells):
-        for literal in literals:
-            values = data[literal.attribute][rows]
+        # Both sides of a split have its threshold, which is looked at once.
+        placed = dict.fromkeys((one.attribute, bound) for one in literals for bound in (one.lo, one.hi))
+        for name, bound in placed:
+            if (name, bound) not in numbers:
+                continue
+            values = data[name][rows]
             present = ~is_missing(values)
             column, at = values[present].astype(float), rows[present]
-            for bound in (literal.lo, literal.hi):
-                if (literal.attribute, bound) not in numbers:
-                    continue
-                below, above = column[column <= bound], column[column > bound]
-                if not len(below) or not len(above):
-                    continue
-                left, right = float(below.max()), float(above.min())
-                if domain is not None and are_adjacent(domain[literal.attribute], left, right):
-                    continue
-                if _is_midpoint(left, right, bound):
-                    hits.add((literal.attribute, bound))
-                    for value in (left, right):
-                        holders = at[column == value]
-                        if whose is not None:
-                            holders = np.unique(whose[holders])
-                        if len(holders) == 1:
-                            exposed.add(int(holders[0]))
+            below, above = column[column <= bound], column[column > bound]
+            if not len(below) or not len(above):
+                continue
+            left, right = float(below.max()), float(above.min())
+            if domain is not None and are_adjacent(domain[name], left, right):
+                continue
+            if _is_midpoint(left, right, bound):
+                hits.add((name, bound))
+                for value in (left, right):
+                    holders = at[column == value]
+                    if whose is not None:
+                        holders = np.unique(whose[holders])
+                    if len(holders) == 1:
+                        exposed.add(int(holders[0]))
     return len(hits), len(exposed)
 
 
