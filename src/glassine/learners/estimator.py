@@ -55,7 +55,7 @@ ORDER = (
     *("epsilon", "delta", "domain"),
     *("algorithm", "criterion", "mechanism", "accounting"),
     *("min_support", "pool", "literals"),
-    *("classes", "target_range"),
+    *("classes", "target_range", "objective", "exposure"),
     *("accuracy_share", "base_rate_share", "leaf_counts_share", "quantile_share", "n_quantiles"),
     *("split_weight", "rule_weight", "confidence", "penalty"),
     *("min_samples_split", "min_samples_leaf", "min_impurity_decrease"),
