@@ -1,6 +1,6 @@
 """Find the public rules of the penalised additive learner on three datasets, and confirm them on three others.
 
-The choices of :mod:`glassine.learners.additive.publishing` are varied one at a time around the rule. Every figure is a
+The choices of :mod:`glassine.learners.additive.choices` are varied one at a time around the rule. Every figure is a
 loss relative to the best of its row of fits (same dataset, budget and splits), so that datasets count alike: RMSE
 over the best RMSE for numbers, and the area above the ROC curve over the smallest such area for classes, less one, in
 percent.
@@ -24,9 +24,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.additive_data import CONFIRMING, FINDING, LOADERS, UNSEEN, Additive
 from glassine.learners.additive.budget import GaussianBudget
+from glassine.learners.additive.choices import Choices, choices
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.additive.fitting import AdditivePlan, Private, fit_model
-from glassine.learners.additive.publishing import Choices, choices
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid

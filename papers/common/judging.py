@@ -1,4 +1,4 @@
-"""Statements of a paper judged by stored results: four verdicts, each with its cases and an interval over splits.
+"""Statements of a paper judged by stored results: a verdict each, with its cases and an interval over splits.
 
 A judge turns results into comparisons, whose differences are positive where the statement is right. The verdict follows
 from the comparisons and the rule of the statement alone, so that ``evidence.csv`` is enough to derive it again. A rule
@@ -18,6 +18,8 @@ says how much the statement claims:
     It prints a figure that follows from what the paper prints. Outside the paper's precision it is refuted.
 ``none``
     Nothing measured could contradict it: it holds by construction, or its subject is not what was run here.
+
+A statement that only printed figures bear out is *confirmed in print*: nothing that was run here says so.
 """
 
 from __future__ import annotations
@@ -34,7 +36,11 @@ from scipy.stats import t as student
 from papers.common.results import Row, read, write
 
 CONFIRMED, REFUTED, UNSUPPORTED, INCOMPARABLE = "confirmed", "refuted", "not supported here", "not comparable"
-VERDICTS = (CONFIRMED, REFUTED, UNSUPPORTED, INCOMPARABLE)
+IN_PRINT = "confirmed in print"
+VERDICTS = (CONFIRMED, IN_PRINT, REFUTED, UNSUPPORTED, INCOMPARABLE)
+PRINTED = "in print: "
+"""How the name of a comparison of printed figures with printed figures starts."""
+
 EVERY, AT_LEAST, MEAN, FIGURE, DERIVED, NONE = "every", "at least", "mean", "same figure", "derived", "none"
 
 LEVEL = 0.95
@@ -159,6 +165,12 @@ def within(name: str, figures: Sequence[tuple[float, float, float]]) -> Comparis
 
 def verdict(rule: str, comparisons: Sequence[Comparison]) -> str:
     """Return the verdict that follows from comparisons."""
+    found = _followed(rule, comparisons)
+    printed = bool(comparisons) and all(each.name.startswith(PRINTED) for each in comparisons)
+    return IN_PRINT if found == CONFIRMED and printed else found
+
+
+def _followed(rule: str, comparisons: Sequence[Comparison]) -> str:
     if rule == NONE:
         return INCOMPARABLE
     if not comparisons or min(each.cases for each in comparisons) == 0:
@@ -278,9 +290,11 @@ __all__ = [
     "EVERY",
     "FIGURE",
     "INCOMPARABLE",
+    "IN_PRINT",
     "LEVEL",
     "MEAN",
     "NONE",
+    "PRINTED",
     "REFUTED",
     "TINY",
     "UNSUPPORTED",

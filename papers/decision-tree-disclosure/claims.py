@@ -55,10 +55,19 @@ class Evidence:
         return value(self.readers, tree, leaves, internal, name)
 
     def fall(self, tree: str, leaves: str) -> float:
-        """Return by how much internal nodes lower D_overall; 0 where the starts of the search differ in its sign."""
+        """Return by how much internal nodes lower D_overall, by the start of most entropy."""
+        return self.d(tree, leaves, "no") - self.d(tree, leaves)
+
+    def falls(self, tree: str, leaves: str) -> tuple[float, float]:
+        """Return the least and the largest fall over the starts of a search."""
         alone, row = self.d(tree, leaves, "no"), reader(self.readers, tree, leaves, "yes")
-        ends = [alone - float(row[f"{end} d_overall"] or row["d_overall"]) for end in ("most", "least")]
-        return 0.0 if ends[0] < 0 < ends[1] else alone - self.d(tree, leaves)
+        most, least = (alone - float(row[f"{end} d_overall"] or row["d_overall"]) for end in ("most", "least"))
+        return most, least
+
+
+def _crosses(span: tuple[float, float], margin: float = 0.0) -> bool:
+    """Return whether starts of nearly equal entropy lie on both sides of a margin: then they decide nothing."""
+    return span[0] < margin < span[1]
 
 
 def _printed(figures: Sequence[tuple[float, float]], name: str, band: float) -> Comparison:
@@ -115,11 +124,16 @@ def more_severe(found: Evidence) -> Judgement:
 def subset(found: Evidence) -> Judgement:
     """Judge whether more constraints lower the divergence; a local optimum alone refutes nothing."""
     pairs = [(row["tree"], row["leaves"]) for row in select(found.readers, **{"internal nodes": "yes"})]
-    by = {kind: [found.fall(tree, leaves) for tree, leaves in pairs if leaves == kind] for kind in (COUNTS, ERRORS)}
+    open_ = [pair for pair in pairs if _crosses(found.falls(*pair))]
+    by = {
+        kind: [found.fall(*pair) for pair in pairs if pair[1] == kind and pair not in open_]
+        for kind in (COUNTS, ERRORS)
+    }
     starts = [row for row in select(found.readers, status="local") if row["most d_overall"]]
     apart = max((float(row["most d_overall"]) - float(row["least d_overall"]) for row in starts), default=None)
     seen = f"fall of D_overall with internal nodes; the worst, {min(by[ERRORS]):+.3f}, is a local optimum"
     seen += "" if apart is None else f". Starts of one tree differ by up to {apart:.3f}"
+    seen += f"; {len(open_)} not comparable, as they differ in sign" if open_ else ""
     names = {COUNTS: "class counts", ERRORS: "error rates"}
     comparisons = tuple(exact(names[kind], values, NAT) for kind, values in by.items())
     return Judgement(rule=MEAN, seen=seen, comparisons=comparisons)
@@ -160,25 +174,39 @@ def example(found: Evidence) -> Judgement:
     return Judgement(rule=DERIVED, seen=seen, comparisons=(_printed(figures, "S_B", PRINTED),))
 
 
+def _spans_apart(found: Evidence, one_tree: str, other: str, leaves: str) -> tuple[float, float]:
+    """Return the range, over the starts, of how much more internal nodes move D_overall of one tree than of another."""
+
+    def sizes(tree: str) -> tuple[float, float]:
+        low, high = found.falls(tree, leaves)
+        return (0.0 if _crosses((low, high)) else min(abs(low), abs(high))), max(abs(low), abs(high))
+
+    (a, b), (c, d) = sizes(one_tree), sizes(other)
+    return a - d, b - c
+
+
 def obvious(found: Evidence) -> Judgement:
     """Judge whether internal nodes move D_overall more for Gini than for information gain, at equal leaves."""
-    apart = {
-        leaves: [abs(found.fall(a, leaves)) - abs(found.fall(b, leaves)) for a, b in SAME_SIZE]
-        for leaves in (ERRORS, COUNTS)
-    }
+    groups = (
+        ("error rates, leaves as printed, 514 and 2,939", ERRORS, (("gini", "entropy"),)),
+        ("error rates, equal leaves", ERRORS, SAME_SIZE),
+        ("class counts, equal leaves", COUNTS, SAME_SIZE),
+    )
+    comparisons, open_ = [], 0
+    for name, leaves, pairs in groups:
+        decided = [pair for pair in pairs if not _crosses(_spans_apart(found, *pair, leaves))]
+        open_ += len(pairs) - len(decided)
+        if decided:
+            values = [abs(found.fall(a, leaves)) - abs(found.fall(b, leaves)) for a, b in decided]
+            comparisons.append(exact(name, values, NAT))
     gini, entropy = ([-found.fall(pair[i], ERRORS) for pair in SAME_SIZE] for i in (0, 1))
     most = max(abs(found.fall(tree, COUNTS)) for pair in SAME_SIZE for tree in pair)
     seen = f"change of D_overall with error rates, at 514 and some 2,950 leaves: Gini {gini[0]:+.3f}, {gini[1]:+.3f}, "
     seen += f"information gain {entropy[0]:+.3f}, {entropy[1]:+.3f}; at most {most:.5f} with class counts"
-    printed = abs(found.fall("gini", ERRORS)) - abs(found.fall("entropy", ERRORS))
+    seen += f"; {open_} not comparable, as starts decide the sign" if open_ else ""
+    with_errors = [each for each in comparisons if each.name.startswith("error")]
     return Judgement(
-        rule=MEAN,
-        seen=seen,
-        comparisons=(
-            exact("error rates, leaves as printed, 514 and 2,939", [printed], NAT),
-            exact("error rates, equal leaves", apart[ERRORS], NAT),
-            exact("class counts, equal leaves", apart[COUNTS], NAT),
-        ),
+        rule=MEAN if with_errors else NONE, seen=seen, comparisons=tuple(comparisons) if with_errors else ()
     )
 
 

@@ -13,11 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 
 from shapes import BAGGED, read_shape
-from study import EPSILONS, HERE, read
+from study import DELTA, EPSILONS, HERE, ROOT, read
 
+from glassine.learners.additive.boosting import BIN_SHARE
+from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon
 from papers.common.judging import (
     AT_LEAST,
     DERIVED,
@@ -25,10 +27,12 @@ from papers.common.judging import (
     FIGURE,
     MEAN,
     NONE,
+    PRINTED,
     Comparison,
     Judgement,
     clustered,
     estimated,
+    exact,
     within,
     write_judged,
 )
@@ -38,8 +42,8 @@ LINEAR = {"auroc": "DP logistic regression", "rmse": "DP linear regression"}
 MEASURES = {2: "auroc", 3: "rmse"}
 DIGITS = {"auroc": 0.0005, "rmse": 0.0005}
 NON_PRIVATE = "inf"
-EXACT = "ordinary boosting"
-PRINTED_SPLITS = 25
+EXACT, FITTED = "ordinary boosting", "ordinary penalized"
+PRINTED_SPLITS, LINEAR_SPLITS = 25, 5
 BUDGETS = tuple(f"{epsilon:g}" for epsilon in EPSILONS)
 
 Figure = tuple[float, float]
@@ -50,7 +54,8 @@ Key = tuple[str, str, str]
 class Evidence:
     """Means and their standard errors by dataset, epsilon and method, printed and measured here; shapes of Figure 5.
 
-    ``splits`` has the splits behind each measured mean, ``drawn`` the shapes of the first split.
+    ``splits`` has the splits behind each measured mean, ``drawn`` the shapes of the first split; ``further`` are data
+    that the paper does not have, and ``linear`` AUROC of diffprivlib's logistic regression.
     """
 
     printed: Mapping[str, Mapping[Key, Figure]]
@@ -58,6 +63,8 @@ class Evidence:
     splits: Mapping[str, Mapping[Key, int]]
     shapes: Sequence[Mapping[str, str]]
     drawn: Sequence[Mapping[str, str]]
+    further: Mapping[Key, Figure]
+    linear: Mapping[Key, Figure]
 
     def fewest(self, name: str, methods: Sequence[str]) -> int:
         """Return the fewest splits behind a measured mean of some methods."""
@@ -77,22 +84,41 @@ def evidence(results: Path) -> Evidence:
             )
             for row in read(HERE / f"published_table_{number}.csv")
         }
-        rows = {
-            (row["dataset"], row["epsilon"], row["method"]): row
-            for row in read(results / f"table_{number}.csv")
-            if row["measure"] == name
-        }
-        splits[name] = {key: int(row["splits"]) for key, row in rows.items()}
-        here[name] = {
-            key: (float(row["mean"]), float(row["sd"]) / math.sqrt(splits[name][key])) for key, row in rows.items()
-        }
+        measured = _figures(results / f"table_{number}.csv", name)
+        splits[name] = {key: number for key, (_, number) in measured.items()}
+        here[name] = {key: figure for key, (figure, _) in measured.items()}
+    further = _figures(results / "further_data.csv", "auroc")
+    splits["further"] = {key: number for key, (_, number) in further.items()}
     return Evidence(
+        further={key: figure for key, (figure, _) in further.items()},
+        linear=_linear(),
         printed=printed,
         here=here,
         splits=splits,
         shapes=read(results / "shapes.csv"),
         drawn=read(results / "figure_5.csv"),
     )
+
+
+def _figures(path: Path, measure: str) -> dict[Key, tuple[Figure, int]]:
+    """Return means with their standard errors, and the number of splits, of a measure."""
+    return {
+        (row["dataset"], row["epsilon"], row["method"]): (
+            (float(row["mean"]), float(row["sd"]) / math.sqrt(int(row["splits"]))),
+            int(row["splits"]),
+        )
+        for row in read(path)
+        if row["measure"] == measure
+    }
+
+
+def _linear() -> dict[Key, Figure]:
+    """Return the AUROC of diffprivlib's logistic regression by the benchmark of baselines."""
+    values: dict[Key, list[float]] = {}
+    for row in read(ROOT / "benchmarks" / "baselines.csv"):
+        if row["model"] == "diffprivlib logistic":
+            values.setdefault((row["data"].lower(), row["epsilon"], row["model"]), []).append(float(row["AUROC"]))
+    return {key: (fmean(each), stdev(each) / math.sqrt(len(each))) for key, each in values.items()}
 
 
 def gain(name: str, one: Figure, other: Figure) -> Figure:
@@ -107,29 +133,30 @@ def _data(table: Mapping[Key, Figure]) -> list[str]:
 
 
 def _loss(found: Evidence, printed: str, ours: str) -> Judgement:
-    """Judge the loss of at most 0.05 at epsilon 0.5, against the printed model without privacy, and ours."""
-    table, here = found.printed["auroc"], found.here["auroc"]
-    comparisons = []
+    """Judge the loss of at most 0.05 at epsilon 0.5, on all data: those of the paper, and those that it lacks."""
+    table, here, further = found.printed["auroc"], found.here["auroc"], found.further
+    fewest = found.fewest("auroc", (ours, EXACT))
+    beyond = found.fewest("further", (ours, EXACT))
+    comparisons, seen = [], []
     for name, rows, method, whole, without, splits in (
         ("printed", table, printed, table, printed, PRINTED_SPLITS),
         ("here", here, ours, table, printed, found.fewest("auroc", (ours,))),
-        (
-            "here, against the same boosting without noise",
-            here,
-            ours,
-            here,
-            EXACT,
-            found.fewest("auroc", (ours, EXACT)),
-        ),
+        ("here, against the same boosting without noise", here, ours, here, EXACT, fewest),
+        ("here, against the penalized fit without privacy", here, ours, here, FITTED, fewest),
+        ("further data, against the same boosting without noise", further, ours, further, EXACT, beyond),
+        ("further data, against the penalized fit without privacy", further, ours, further, FITTED, beyond),
     ):
         cases = []
         for data in _data(rows):
             less, error = gain("auroc", rows[data, "0.5", method], whole[data, NON_PRIVATE, without])
             cases.append((0.05 + less, error))
+            if name == "printed" or whole is further:
+                against = "" if name == "printed" else f" against {'boosting' if without == EXACT else 'the fit'}"
+                seen.append(f"{data}{against} {-less:.3f}")
         comparisons.append(estimated(f"{name}: 0.05 less the loss", cases, splits))
-    losses = {data: table[data, NON_PRIVATE, printed][0] - table[data, "0.5", printed][0] for data in _data(table)}
-    seen = "printed losses: " + ", ".join(f"{data} {loss:.3f}" for data, loss in losses.items())
-    return Judgement(rule=AT_LEAST, seen=seen, comparisons=tuple(comparisons))
+    n = len(_data(table))
+    text = f"printed losses: {', '.join(seen[:n])}; on data that the paper lacks: {', '.join(seen[n:])}"
+    return Judgement(rule=AT_LEAST, seen=text, comparisons=tuple(comparisons))
 
 
 def loss_gdp(found: Evidence) -> Judgement:
@@ -142,8 +169,8 @@ def loss_classic(found: Evidence) -> Judgement:
     return _loss(found, CLASSIC, "boosting classic")
 
 
-def _outperform(found: Evidence, method: str) -> Judgement:
-    """Judge whether a form beats the better peer in all 40 printed settings."""
+def _outperform(found: Evidence, method: str, ours: str) -> Judgement:
+    """Judge whether a form beats the better peer in all 40 printed settings, and logistic regression here."""
     comparisons = []
     for name, table in found.printed.items():
         cases = []
@@ -154,22 +181,26 @@ def _outperform(found: Evidence, method: str) -> Judgement:
                     for peer in (BOOST, LINEAR[name])
                 ]
                 cases.append(min(peers))
-        comparisons.append(estimated(f"printed {name.upper()}: gain over the better peer", cases, PRINTED_SPLITS))
+        comparisons.append(estimated(f"{PRINTED}{name.upper()}, gain over the better peer", cases, PRINTED_SPLITS))
+    table = found.here["auroc"]
+    run = [key for key in found.linear if (*key[:2], ours) in table]
+    cases = [gain("auroc", table[*key[:2], ours], found.linear[key]) for key in run]
+    comparisons.append(estimated("here, AUROC: gain over diffprivlib's logistic regression", cases, LINEAR_SPLITS))
     return Judgement(
         rule=EVERY,
-        seen="printed with printed; DPBoost and linear models were not rerun",
+        seen=f"40 settings printed with printed; {len(run)} run here with logistic regression, DPBoost not",
         comparisons=tuple(comparisons),
     )
 
 
 def outperform_gdp(found: Evidence) -> Judgement:
     """Judge the 40 settings of the GDP form."""
-    return _outperform(found, GDP)
+    return _outperform(found, GDP, "boosting gdp")
 
 
 def outperform_classic(found: Evidence) -> Judgement:
     """Judge the 40 settings of the classic form."""
-    return _outperform(found, CLASSIC)
+    return _outperform(found, CLASSIC, "boosting classic")
 
 
 def averages(found: Evidence) -> Judgement:
@@ -182,7 +213,7 @@ def averages(found: Evidence) -> Judgement:
     return Judgement(
         rule=DERIVED,
         seen=f"{', '.join(f'{here:.3f}' for here, _ in figures)}; means of printed figures",
-        comparisons=(within("three averages", [(here, v - 0.005, v + 0.005) for here, v in figures]),),
+        comparisons=(within(f"{PRINTED}averages", [(here, v - 0.005, v + 0.005) for here, v in figures]),),
     )
 
 
@@ -193,7 +224,7 @@ def without_privacy(found: Evidence) -> Judgement:
         for name, table in found.printed.items()
         for data in _data(table)
     ]
-    band = within("datasets", [(sum(better), len(better) / 2 + 0.5, len(better))])
+    band = within(f"{PRINTED}datasets", [(sum(better), len(better) / 2 + 0.5, len(better))])
     return Judgement(rule=DERIVED, seen=f"{sum(better)} of {len(better)}, printed with printed", comparisons=(band,))
 
 
@@ -346,6 +377,19 @@ def penalized_peer(found: Evidence) -> Judgement:
     return _over(found, "penalized", "interpret")
 
 
+def split_budget(found: Evidence) -> Judgement:
+    """Judge whether both stages together cost less than is claimed, where epsilon is split and mu is added."""
+    costs = {}
+    for epsilon in EPSILONS:
+        stages = [mu_from_epsilon(share * epsilon, DELTA / 2) for share in (BIN_SHARE, 1 - BIN_SHARE)]
+        costs[epsilon] = epsilon_from_mu(math.hypot(*stages), DELTA)
+    return Judgement(
+        rule=EVERY,
+        seen=f"epsilon of both stages: {', '.join(f'{cost:.3g} of {e:g}' for e, cost in costs.items())}",
+        comparisons=(exact("share of epsilon that is not used", [1 - cost / e for e, cost in costs.items()]),),
+    )
+
+
 def by_construction(found: Evidence) -> Judgement:
     """Name what follows from post-processing."""
     return Judgement(rule=NONE, seen="post-processing")
@@ -364,6 +408,7 @@ JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
     reproduced_classic,
     non_private,
     by_construction,
+    split_budget,
     smoother,
     penalized,
     penalized_peer,

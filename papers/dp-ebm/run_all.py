@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import claims
 import figures
+import further_data
 import pairs
 import shapes
 import table_2
@@ -21,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else list(arguments)
     for script in (table_2, table_3, pairs):
         script.main(given)
+    further_data.main([])
     shapes.main([])
     figures.main([])
     claims.main([])

@@ -16,8 +16,10 @@ from pathlib import Path
 from comparing import gaps_of, indexed, roots
 from fits import CART, DL85, GREEDY, LIST, PURER, TELLING, TELLING_TREE, TREE, counted
 from private_models import FOREST_BUDGETS, gains, leaks
+from random_trees import FIGURES, LEARNERS, largest
 from settings import DATA_SETS, DEPTHS, NAMES, SEEDS, SUPPORTS
 from study import FOLDER, Row, options, read, select, text
+from worked_examples import tables_5_to_7, tree_of_table_2
 
 from papers.common.judging import (
     AT_LEAST,
@@ -44,12 +46,18 @@ Splits = dict[str, list[float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """The rows that statements are judged by: models, those without a split, the peer's own trees, private forests."""
+    """The rows that statements are judged by.
+
+    They are of models, those without a split, the peer's own trees, private forests, random trees and
+    worked examples.
+    """
 
     grid: Sequence[Row]
     trivial: Sequence[Row]
     peers: Sequence[Row]
     forests: Sequence[Row]
+    random: Sequence[Row]
+    worked: Sequence[Row]
 
     @cached_property
     def models(self) -> dict[Key, Row]:
@@ -220,14 +228,7 @@ def sixty(found: Evidence) -> Judgement:
 
 def _largest(found: Evidence, data: str, learner: str) -> dict[str, dict[int, int]]:
     """Return how many records each number of known attributes has in the largest models, by split."""
-    rows = {
-        (row["seed"], int(row["depth"])): counted(row["known"])
-        for row in select(found.grid, data=data, learner=learner, support=LARGEST)
-        if row["known"]
-    }
-    depths = [depth for _, depth in rows]
-    deepest = max(depths, key=lambda depth: (depths.count(depth), depth), default=0)
-    return {seed: counts for (seed, depth), counts in rows.items() if depth == deepest}
+    return {seed: counted(row["known"]) for seed, row in largest(found.grid, data, learner).items()}
 
 
 def uneven(found: Evidence) -> Judgement:
@@ -247,19 +248,18 @@ def uneven(found: Evidence) -> Judgement:
 
 
 def everywhere(found: Evidence) -> Judgement:
-    """Judge whether the largest trees leave unequal entropy, beyond what balanced trees do; lists do by construction.
-
-    Leaves of a tree as balanced as can be lie up to one test apart, unless their number is a power of two.
-    """
+    """Judge whether the largest trees leave entropy more unevenly than random trees of as many leaves."""
     comparisons = []
     for data in DATA_SETS:
-        for learner in (CART, TREE, DL85):
-            known = _largest(found, data, learner)
-            if known:
-                spans = {seed: [(max(counts) - min(counts) - 1) / WIDTH[data]] for seed, counts in known.items()}
-                comparisons.append(clustered(f"{NAMES[data]}: {SHORT[learner]}", spans))
+        for learner in LEARNERS:
+            rows = select(found.random, data=data, learner=learner)
+            for name in FIGURES if rows else ():
+                gaps = {row["seed"]: [float(row[name]) - float(row[f"{name}, random"])] for row in rows}
+                comparisons.append(clustered(f"{NAMES[data]}: {SHORT[learner]}, {name}", gaps))
     return Judgement(
-        rule=EVERY, seen="span of the entropy left by the largest trees, less one test", comparisons=tuple(comparisons)
+        rule=MEAN,
+        seen="span and deviation of the entropy left, less those of random trees of equal leaves",
+        comparisons=tuple(comparisons),
     )
 
 
@@ -423,7 +423,19 @@ def forests(found: Evidence) -> Judgement:
     )
 
 
+def example_tree(found: Evidence) -> Judgement:
+    """Judge the printed Dist of the example tree."""
+    return tree_of_table_2(found.worked)
+
+
+def example_records(found: Evidence) -> Judgement:
+    """Judge the printed figures of one record, reconstructed in two ways."""
+    return tables_5_to_7(found.worked)
+
+
 JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
+    example_tree,
+    example_records,
     certified,
     coefficient,
     size_trees,
@@ -456,6 +468,8 @@ def evidence(results: Path) -> Evidence:
         trivial=read(results / "roots.csv"),
         peers=read(results / "peers.csv"),
         forests=read(results / "private_forests.csv"),
+        random=read(results / "random_trees.csv"),
+        worked=read(results / "worked_examples.csv"),
     )
 
 

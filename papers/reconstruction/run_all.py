@@ -14,9 +14,11 @@ import grid
 import peers
 import private_models
 import published_lists
+import random_trees
 import rashomon
 import several_models
 import subgroups
+import worked_examples
 from study import FOLDER
 
 from papers.common.tables import write_page
@@ -25,7 +27,7 @@ from papers.common.tables import write_page
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run every script with the same arguments; claims and page only if everything is measured."""
     given = sys.argv[1:] if arguments is None else arguments
-    one_model = (grid, comparing, published_lists, subgroups)
+    one_model = (worked_examples, grid, comparing, published_lists, subgroups, random_trees)
     notes = (several_models, rashomon, criterion, private_models, additive_members)
     for script in (*one_model, *notes, peers, figures):
         script.main(given)

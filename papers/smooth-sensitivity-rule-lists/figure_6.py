@@ -2,7 +2,8 @@
 
 Figure 5 is the pipeline: of each split some members and non-members train the attack, the others judge it. Appendix C
 prints no curve for the label-only attack, which it calls sub-par, because changed dummies hold no category or several.
-Here it is run on dummies one by one, and on those of a category together. Each row holds means over splits.
+Here it is run on dummies one by one, and on those of a category together. The boundary attack has the exact distance
+to the decision boundary that its search looks for. Each row holds means over splits.
 
 The control attacks a list of another split. Membership has nothing to do with it, but the numbers of records are the
 same: with few non-members, true positive rates at few false positives lie above them by chance alone.
@@ -19,13 +20,13 @@ from fitting import METHODS as ALL
 from fitting import cells_of, fit, split_of
 from study import Key, Work, options, run, spread
 
-from glassine.attacks import MembershipResult, Perturbation, black_box_attack, label_only_attack
+from glassine.attacks import MembershipResult, Perturbation, black_box_attack, boundary_attack, label_only_attack
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.data import Sample
 
 SETTINGS = ("german", "compas")
 METHODS = ("GreedyRL", "sm-Laplace")
-ATTACKS = ("black-box", "label-only", "label-only, categories together", "control")
+ATTACKS = ("black-box", "label-only", "label-only, categories together", "boundary", "control")
 OTHER = 1_000
 """Added to the seed of a split for the list that the control attacks."""
 
@@ -56,6 +57,8 @@ def attacked(setting: str, method: str, attack: str, seed: int) -> MembershipRes
     records = [Sample(columns[row], cells.labels[row]) for row in rows]
     if attack in ("black-box", "control"):
         return measured(black_box_attack(model, *records, random_state=seed))
+    if attack == "boundary":
+        return measured(boundary_attack(model, *records, random_state=seed))
     names = list(cells.columns)
     together = [[names.index(name) for name in group.attributes] for group in cells.setting.groups]
     how = Perturbation(together=together if attack.endswith("together") else ())

@@ -18,6 +18,7 @@ import table_1
 import table_2
 import table_3
 import trees
+import variations
 from study import FOLDER
 
 from papers.common.tables import write_page
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         trees,
         lists,
         lengths,
+        variations,
     ):
         script.main(given)
     if "--settings" not in given:

@@ -27,6 +27,7 @@ class Evidence:
     lists: Sequence[Row]
     lengths: Sequence[Row]
     pools: Sequence[Row]
+    variations: Sequence[Row]
 
 
 def figure(rows: Sequence[Row], setting: str, method: str, epsilon: str, name: str = "test") -> tuple[float, float]:
@@ -56,4 +57,5 @@ def evidence(results: Path) -> Evidence:
         lists=read(results / "lists.csv"),
         lengths=read(results / "lengths.csv"),
         pools=read(results / "pools.csv"),
+        variations=read(results / "variations.csv"),
     )

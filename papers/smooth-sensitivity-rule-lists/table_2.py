@@ -13,11 +13,14 @@ from functools import partial
 import numpy as np
 from fitting import METHODS as ALL
 from fitting import accuracy, cells_of, fit, split_of
-from study import ACCURACY_KEY, Key, Row, Work, options, published, run, say, spread, text, value, write
+from stored import NAMES
+from study import ACCURACY_KEY, FOLDER, Key, Row, Work, options, published, run, say, spread, text, value, write
 
 from glassine.attacks import Vulnerability, vulnerability
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.data import Sample
+from papers.common.results import page_of
+from papers.common.tables import markdown, place
 
 SETTINGS = ("german", "compas", "adult", "adult-pairs")
 METHODS = ("GreedyRL", "sm-Laplace", "counted-gini, strict")
@@ -68,6 +71,23 @@ def cells(settings: Sequence[str], seeds: int) -> Iterable[tuple[Key, int, Work]
             yield key, seeds, partial(measure, setting, method, epsilon, seeds)
 
 
+def shown(rows: Sequence[Row]) -> str:
+    """Return the table of the page: every stored list."""
+    return markdown(
+        ["data", "list", "published", "here, with standard error", "control"],
+        [
+            [
+                NAMES[row["setting"]],
+                row["method"],
+                row["published vulnerability"],
+                f"{float(row['vulnerability']):.4f} ± {float(row['vulnerability_error']):.4f}",
+                f"{float(row['control']):.4f}",
+            ]
+            for row in rows
+        ],
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the table."""
     given = options(__doc__, arguments)
@@ -98,6 +118,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write(given.results / "table_2.csv", rows)
     for row in rows:
         say("; ".join(f"{name}: {entry}" for name, entry in row.items() if entry))
+    if given.results == FOLDER / "results":
+        page = page_of(FOLDER)
+        page.write_text(place(page.read_text(), "vulnerability", shown(rows)))
 
 
 if __name__ == "__main__":

@@ -185,7 +185,9 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     import numba
 
     _listen()
-    dispatcher: Any = numba.njit(nogil=True)(function)
+    # No C function calls kernels: what would let one takes a fifteenth of the compilation.
+    compiling: Any = numba.njit
+    dispatcher: Any = compiling(nogil=True, no_cfunc_wrapper=True)(function)
     with suppress(RuntimeError):
         dispatcher._cache = _disk()(function)
     return dispatcher

@@ -24,6 +24,7 @@ import glassine
 from glassine import as_model, parse_rules
 from glassine.attacks import Failed, Measured, NotApplicable, black_box_attack, gap_attack, holdout_shift, loss_attack
 from glassine.attacks.membership.attack_model import distinct_rows, forest_chances
+from glassine.attacks.membership.gap import _binned
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.data import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError
@@ -159,6 +160,24 @@ def test_a_shifted_holdout_is_not_taken_for_leakage() -> None:
 
 
 @pytest.mark.slow
+def test_bins_keep_order_gaps_and_what_has_few_values() -> None:
+    rng = np.random.default_rng(0)
+    column = np.append(rng.exponential(size=1000), np.nan)
+    few = np.append(rng.integers(0, 100, 1000), np.nan)
+    (binned, kept), (others, _) = (
+        made.T for made in _binned(np.column_stack([column, few]), np.column_stack([column + 0.1, few]))
+    )
+    np.testing.assert_array_equal(kept, few)
+    order = np.argsort(column[:-1])
+    sizes = np.unique(binned[:-1], return_counts=True)[1]
+    assert len(sizes) == 255
+    assert sizes.max() <= 5
+    assert (np.diff(binned[:-1][order]) >= 0).all()
+    assert (others[:-1] >= binned[:-1]).all()
+    assert np.isnan(binned[-1])
+    assert np.isnan(others[-1])
+
+
 def test_a_shift_of_the_classes_alone_is_seen() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))

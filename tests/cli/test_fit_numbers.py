@@ -91,3 +91,24 @@ def test_numbers_are_short_on_the_screen_and_whole_in_the_file(folder: Path, run
     texts = [run("export", "m.json", "--to", to, cwd=folder).out for to in ("sql", "python")]
     assert whole
     assert all(number in text for number in whole for text in texts)
+
+
+@pytest.mark.parametrize("spent", [("--epsilon", "4"), ("--not-private",)])
+def test_counts_of_events_are_fitted_with_their_exposures(folder: Path, run: Run, spent: tuple[str, ...]) -> None:
+    rng = np.random.default_rng(1)
+    age, years = rng.integers(20, 71, 3000), rng.uniform(0.1, 1.0, 3000)
+    falls = rng.poisson(years * np.exp((age - 50) / 20)).clip(0, 8)
+    pl.DataFrame({"age": age, "years": years, "falls": falls}).write_csv("falls.csv")
+    Domain({"age": DOMAIN["age"], "years": Real(0.1, 1.0), "falls": Integer(0, 8)}).to_json("falls.json")
+    options = ("--objective", "poisson", "--exposure", "years", "--report", "r.html", "-o", "m.json", *spent)
+    done = run("fit", "additive", "falls.csv", "--target", "falls", "--domain", "falls.json", *options, cwd=folder)
+    assert done.status == 0, done.err
+    model = load_model(folder / "m.json")
+    assert model.link == "log"  # type: ignore[union-attr]
+    low, high = model.predict({"age": np.array([25.0, 65.0])})
+    assert high > 3 * low
+    assert "falls" in (folder / "r.html").read_text()
+    again = (*options[2:], "--overwrite")
+    refused = run("fit", "additive", "falls.csv", "--target", "falls", "--domain", "falls.json", *again, cwd=folder)
+    assert refused.status == 2
+    assert "--exposure" in refused.err

@@ -142,6 +142,8 @@ FITS: dict[str, Make] = SIMPLEST | {
     **{f"greedy, {name}, as published": greedy(name, "published") for name in MECHANISMS if name != "counted-gini"},
     "additive, penalized": classifier(PrivateEBMClassifier),
     "regression, penalized": regressor(),
+    "regression, events": regressor(objective="poisson"),
+    "regression, events with exposures": regressor(objective="poisson", exposure="age"),
     "additive with pairs": classifier(PrivateEBMClassifier, interactions=1),
     "explainer, true labels": explainer(labels="true"),
     "search over rule lists": search(PrivateRuleListClassifier, {"max_rules": [1, 2]}, literals="thresholds"),

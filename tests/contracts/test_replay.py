@@ -155,6 +155,7 @@ DOMAIN = Domain(
 )
 CLASSES: dict[str, Any] = {"domain": DOMAIN, "classes": ("n", "p"), "random_state": 1}
 NUMBERS: dict[str, Any] = {"domain": DOMAIN, "target_range": (0, 100), "random_state": 1}
+EXPOSED = {**NUMBERS, "domain": Domain({**{name: DOMAIN[name] for name in DOMAIN}, "income": Real(1.0, 1000.0)})}
 
 Make = Callable[..., Any]
 TREE, LIST = glassine.learners.PrivateTreeClassifier, glassine.learners.PrivateRuleListClassifier
@@ -177,6 +178,12 @@ LEARNERS: dict[str, tuple[Make, str]] = {
         "y",
     ),
     "additive, number": (lambda **p: glassine.learners.PrivateEBMRegressor(epsilon=1.0, **NUMBERS, **p), "z"),
+    "additive, events": (
+        lambda **p: glassine.learners.PrivateEBMRegressor(
+            epsilon=1.0, objective="poisson", exposure="income", **EXPOSED, **p
+        ),
+        "z",
+    ),
     "scorecard": (lambda **p: glassine.learners.PrivateScorecardClassifier(epsilon=1.0, **CLASSES, **p), "y"),
     "scorecard, number": (lambda **p: glassine.learners.PrivateScorecardRegressor(epsilon=1.0, **NUMBERS, **p), "z"),
     "summary": (lambda **p: glassine.learners.PrivateSummary(epsilon=1.0, **CLASSES, **p), "y"),

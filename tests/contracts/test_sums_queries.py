@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import wrapped
 from glassine.sealed import draws
-from glassine.sealed.binned import PARTS, Terms
+from glassine.sealed.binned import PARTS, Events, Terms
 from glassine.sealed.gaussian import ExactSumsOracle, GaussianOracle, SumsQuery, SumsRelease
 from glassine.sealed.residuals import (
     Distances,
@@ -94,10 +95,21 @@ QUESTIONS: dict[tuple[str, bool], SumsQuery] = {
     ("target", True): OfTarget(n_classes=2),
     ("target", False): OfTarget(n_classes=None),
     ("squares", False): Squares(),
+    ("rounds of events", False): replace(rounds(False), curved=0.4),
+    ("lacking of events", False): replace(lacking(False, False), curved=0.4),
+    ("gains of events", False): replace(gains(False), curved=0.4),
+    ("target of events", False): OfTarget(n_classes=None, exposed=True),
     ("totals", True): Totals(terms=TERMS, points=(np.array([0, 2]), np.array([0, 1, 3])), first=0, size=6),
     ("spans", True): Spans(grids=GRIDS, spans=(np.array([[0, 1], [1, 2]]), np.array([[0, 2]]))),
 }
-LOOSE = {"gains", "leaves", "rounds", "lacking", "lacking in bins"}
+LOOSE = {
+    "gains",
+    "leaves",
+    "rounds",
+    "lacking",
+    "lacking in bins",
+    *(f"{name} of events" for name in ("rounds", "gains")),
+}
 """What the records at hand do not move by as much as any could."""
 
 
@@ -105,12 +117,21 @@ def kinds(classes: bool) -> list[tuple[int, int, float]]:
     return [(a, b, y) for a, b in product(range(2), range(3)) for y in ((0, 1) if classes else (-1.0, 0.2, 1.0))]
 
 
-def store(rows: Any, classes: bool) -> Any:
+EXPOSURES = np.array([0.05, 1.0, 0.6])
+"""The exposure of each record of events, by its second bin."""
+
+
+def store(rows: Any, classes: bool, events: bool = False) -> Any:
     table = np.array(rows, dtype=float).reshape(-1, 3)
     codes = np.ascontiguousarray(table[:, :2].T.astype(np.uint8))
     values = table[:, 2].astype(np.int64) if classes else np.ascontiguousarray(table[:, 2])
     counts = [np.bincount(row, minlength=size) for row, size in zip(codes, SIZES, strict=True)]
-    return store_of(codes=codes, values=values, counts=counts)
+    made = store_of(codes=codes, values=values, counts=counts)
+    if events:
+        made.events = Events()
+        made.exposures = EXPOSURES[codes[1]]
+        made.offset = np.log(made.exposures)
+    return made
 
 
 def neighbors(classes: bool) -> Iterator[tuple[list[Any], list[Any]]]:
@@ -122,11 +143,11 @@ def neighbors(classes: bool) -> Iterator[tuple[list[Any], list[Any]]]:
             yield before, [*before[:at], more, *before[at:]]
 
 
-def most_moved(question: SumsQuery, classes: bool) -> float:
+def most_moved(question: SumsQuery, classes: bool, events: bool) -> float:
     """Return the largest square of what a record moves, in ones."""
     squares = []
     for before, after in neighbors(classes):
-        less, more = (question.exact(store(rows, classes), UNITS).astype(object) for rows in (before, after))
+        less, more = (question.exact(store(rows, classes, events), UNITS).astype(object) for rows in (before, after))
         change = wrapped((more - less).ravel().tolist()).astype(float) / UNITS
         squares.append(float((change**2).sum()))
     return max(squares)
@@ -136,7 +157,7 @@ def most_moved(question: SumsQuery, classes: bool) -> float:
 @pytest.mark.parametrize(("name", "classes"), QUESTIONS)
 def test_one_record_moves_a_question_by_what_it_says(name: str, classes: bool) -> None:
     question = QUESTIONS[name, classes]
-    moved = most_moved(question, classes)
+    moved = most_moved(question, classes, name.endswith("events"))
     assert moved <= question.squared
     assert moved > (0.2 if name in LOOSE else 0.9) * question.squared * (0.6 if name == "pairs by class" else 1)
 

@@ -101,7 +101,7 @@ class Served:
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         headers.setdefault("authorization", f"Bearer {self.app.session.token}")
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=90)
         try:
             connection.request(method, path, data, {name: value for name, value in headers.items() if value})
             answer = connection.getresponse()

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from glassine.desk import workers
+from glassine.desk import Desk
 from glassine.desk.app import Session, Tickets
 from glassine.desk.folder import Folder
 from glassine.desk.screens import REPORT_POLICY
-from glassine.desk.workers import ENVIRONMENT, Job
+from glassine.desk.workers import ENVIRONMENT, Job, Workers
 from glassine.privacy import Ledger
-from tests.desk.desks import LIND, OKAFOR, RULES, Served, bound, within
+from tests.desk.desks import BERG, LIND, OKAFOR, RULES, Served, approve, bound, within
 
 pytestmark = pytest.mark.slow
 
@@ -248,23 +248,23 @@ def test_a_press_trains_and_charges_once(folder: Path, monkeypatch: pytest.Monke
     (folder / "domain.json").write_text(json.dumps({"schema": "glassine.domain/1", "attributes": attributes}))
     Ledger(folder / "budget.sqlite").budget("study", 3)
     touched: list[str] = []
-    opened, run = Folder.opened, workers.run
+    opened, run = Folder.opened, Workers.run
 
     def open_file(folder: Folder, name: str, under: str = "") -> Any:
         touched.append(name)
         return opened(folder, name, under)
 
-    async def run_job(job: Job) -> Any:
+    async def run_job(workers: Workers, job: Job) -> Any:
         touched.extend(job.words)
-        return await run(job)
+        return await run(workers, job)
 
     monkeypatch.setattr(Folder, "opened", open_file)
-    monkeypatch.setattr("glassine.desk.workbench.run", run_job)
+    monkeypatch.setattr(Workers, "run", run_job)
     served = Served(folder, LIND)
     try:
         served.audited("domain.json")
         asked = {
-            **{"key": "abc123", "kind": "tree", "target": "ill", "dataset": "study", "epsilon": "1"},
+            **{"key": "abc123", "kind": "tree", "target": "ill", "account": "study", "epsilon": "1"},
             **{"records": "records.csv", "domain": "domain.json", "ledger": "budget.sqlite"},
         }
         assert json.loads(served.ask("POST", "/api/work/ledger", asked)[1])["left"] == {"study": [3.0, 3.0]}
@@ -298,3 +298,91 @@ def test_a_press_trains_and_charges_once(folder: Path, monkeypatch: pytest.Monke
         assert phases == ["begun", "done"]
     finally:
         served.stop()
+
+
+def test_copies_are_measured_on_records_that_were_chosen_and_appear_as_they_are_made(folder: Path) -> None:
+    lines = [f"{20 + n % 50},{'yes' if n % 3 else 'no'}" for n in range(300)]
+    (folder / "records.csv").write_text("\n".join(["age,ill", *lines]) + "\n")
+    (folder / "ages.txt").write_text(
+        "classes: [no] [yes]\nif [age <= 41.5] then [yes] ([80 ; 70] examples)\nelse [no] ([60 ; 90] examples)\n"
+    )
+    attribute = {"name": "age", "type": "integer", "lo": 0, "hi": 120}
+    (folder / "domain.json").write_text(json.dumps({"schema": "glassine.domain/1", "attributes": [attribute]}))
+    served = Served(folder, LIND)
+    try:
+        served.audited("ages.txt", "domain.json")
+        file = next(one for one in served.app.desk.state.files.values() if one.name == "ages.txt")
+        asked = {"file": file.id, "domain": "domain.json"}
+        measured = {**asked, "measured": "records.csv"}
+        assert json.loads(served.ask("POST", "/api/work/stops", measured)[1])["field"] == "predicted"
+        assert served.ask("POST", "/api/work/stops", {**measured, "predicted": "none"})[0] in (200, 422)
+        assert served.ask("POST", "/api/work/stops", {**measured, "predicted": "ill"})[0] == 200
+        stops = served.app.workbench._stops[file.now.sha256]
+        within(lambda: not stops.running)
+        assert stops.failure == ""
+        assert stops.made[0]["as_trained"]
+        assert all(one["predicts"].startswith("Accuracy ") for one in stops.made)
+        failed = [(one["failed"], one["unknown"]) for one in stops.made[1:]]
+        assert failed == sorted(failed, reverse=True)
+        assert "On the records" in served.ask("GET", f"/api/workbench/{file.id}")[1]
+        number = stops.made[-1]["number"]
+        written = served.ask("POST", "/api/work/keep", {**asked, "number": str(number)})[1]
+        assert (folder / json.loads(written)["written"]).read_text() == stops.made[-1]["model"]
+        assert served.ask("POST", "/api/work/keep", {**asked, "number": "99"})[0] == 422
+        assert served.ask("POST", "/api/work/forget", asked)[0] == 200
+        # What the analyst sees of the records is asked for by itself, and marked.
+        assert served.ask("POST", "/api/work/form", asked)[0] == 200
+        seen = {"file": file.id, "column": "age", "records": "records.csv"}
+        assert served.ask("POST", "/api/work/seen", seen)[0] == 200
+        assert sum(served.app.workbench._shown["ages.txt", "age"]["bars"]) == 300
+    finally:
+        served.stop()
+
+
+def test_two_versions_are_judged_together_without_a_domain(folder: Path) -> None:
+    (folder / "rules.txt").write_text(RULES.replace("smoker", "age <= 41.5"))
+    served = Served(folder)
+    try:
+        served.audited("rules.txt")
+        moved = RULES.replace("smoker", "age <= 42.5").replace("23", "24").replace("520", "519")
+        (folder / "rules.txt").write_text(moved)
+        file = within(lambda: next((f for f in list(served.app.desk.state.files.values()) if f.before), None))
+        served.audited("rules.txt")
+        shown = served.ask("GET", f"/api/files/{file.id}/together")[1]
+        # Each version passes alone; together they show the one person between the two thresholds.
+        assert "Together: Outside policy" in shown
+        assert "1 of 3 intersections of the models holds fewer than 10 records" in shown
+        assert "the widest bounds that the models allow" in shown
+        assert "age &lt;= 42.5: 24, 41" in shown
+        assert "519, 90" in shown
+    finally:
+        served.stop()
+
+
+def test_an_analyst_reads_no_note_of_a_checker(folder: Path) -> None:
+    analyst = Served(folder, LIND)
+    try:
+        analyst.audited("rules.txt")
+        for person in (OKAFOR, BERG):
+            desk = Desk(folder, person)
+            desk.scan()
+            approve(desk, "rules.txt", reason="agreed in public", note="thought in private")
+        within(lambda: len(analyst.app.desk.state.events) > 4)
+        (file,) = analyst.app.desk.state.files.values()
+        ticket = json.loads(analyst.ask("POST", "/api/tickets", {"what": "record", "audience": "checkers"})[1])[
+            "ticket"
+        ]
+        for path in (f"/api/queue/{file.id}", "/api/record", "/api/record?audience=checkers", f"/t/{ticket}"):
+            status, body, _ = analyst.ask("GET", path)
+            assert (status, "thought in private" in body) == (200, False), path
+            assert "agreed in public" in body
+    finally:
+        analyst.stop()
+
+
+def test_a_table_that_cannot_be_split_is_shown_as_text(served: Served, folder: Path) -> None:
+    (folder / "wide.csv").write_text("x" * 150_000)
+    served.audited("wide.csv")
+    file = next(one for one in served.app.desk.state.files.values() if one.name == "wide.csv")
+    status, body, _ = served.ask("GET", f"/api/files/{file.id}/text")
+    assert (status, "x" * 1000 in body) == (200, True)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from glassine.desk import Desk
 from glassine.formats import write_model
-from tests.desk.desks import BERG, LIND, OKAFOR, SMALL_RULES, Served, within
+from tests.desk.conftest import choose, decide
+from tests.desk.desks import BERG, LIND, OKAFOR, SMALL_RULES, approve, within
+from tests.desk.submission import PIXEL, write_table
 from tests.models.additive_models import income_model
 
 pytestmark = pytest.mark.browser
@@ -25,11 +27,6 @@ RUN = """() => {
   return axe.run().then(found => found.violations.map(one => [one.impact, one.id, one.nodes.map(node => node.html)]));
 }"""
 
-PIXEL = bytes.fromhex(
-    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
-    "1f15c4890000000d49444154789c63000100000500010d0a2db40000000049454e44ae426082"
-)
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -37,53 +34,6 @@ def folder(tmp_path: Path) -> Path:
     place.mkdir()
     (place / "rules.txt").write_text(RULES)
     return place
-
-
-@pytest.fixture
-def open_desk(browser: Any) -> Iterator[Any]:
-    """Open a desk in a browser; what the page complains of, or asks for elsewhere, is an error."""
-    running: list[Served] = []
-    contexts: list[Any] = []
-    complaints: list[str] = []
-
-    def start(folder: Path, person: Any = OKAFOR, *, width: int = 1280, scheme: str = "light") -> tuple[Any, Served]:
-        served = Served(folder, person)
-        running.append(served)
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        context.set_default_timeout(90_000)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "request", lambda one: None if one.url.startswith((served.url, "blob:")) else complaints.append(one.url)
-        )
-        page.on(
-            "console",
-            lambda message: None if "Failed to load resource" in message.text else complaints.append(message.text),
-        )
-        page.goto(served.address)
-        page.wait_for_selector("nav.top")
-        return page, served
-
-    yield start
-    for context in contexts:
-        context.close()
-    for served in running:
-        served.stop()
-    assert complaints == []
-
-
-def choose(page: Any, name: str) -> None:
-    page.click(f".queue a:has-text('{name}')")
-    page.wait_for_selector(f"#d:has-text('{name}')")
-
-
-def decide(page: Any, decision: str, reason: str = "") -> None:
-    page.check(f"input[name=decision][value={decision}]")
-    page.fill("#f-reason", reason)
-    page.evaluate("document.getElementById('said').textContent = ''")
-    page.click("button:has-text('Record my decision')")
-    page.wait_for_selector("#said:has-text('Decision recorded')", state="attached")
 
 
 def test_a_checker_opens_asks_answers_and_votes(folder: Path, open_desk: Any) -> None:
@@ -96,7 +46,7 @@ def test_a_checker_opens_asks_answers_and_votes(folder: Path, open_desk: Any) ->
     page.wait_for_selector("text=Answer, as the publisher stated it")
     page.check("input[name=one_record_per_person]")
     page.click("text=Record the answer")
-    page.wait_for_selector("text=Stated, and used by the audit: No person has several training records.")
+    page.wait_for_selector("text=Stated, and used by the audit: No person has several training records")
     page.wait_for_selector("#verdict:has-text('Inconclusive')")
     page.click("button:has-text('Record my decision')")
     page.wait_for_selector(".need:has-text('needs a decision')")
@@ -216,28 +166,17 @@ def test_the_address_works_once(folder: Path, open_desk: Any, browser: Any) -> N
     page.wait_for_selector("text=The desk was closed")
 
 
-def nine_files(folder: Path) -> None:
-    """Write what a checker may find: models, a table with ACRO's record, an image, a pickle, a damaged file."""
+def some_files(folder: Path) -> None:
+    """Write what a checker may find, without training: a list, ACRO's table, an image, a pickle, a damaged file."""
     (folder / "small.txt").write_text(SMALL_RULES)
     (folder / "forest.pkl").write_bytes(pickle.dumps([1]))
     (folder / "figure2.png").write_bytes(PIXEL)
     (folder / "damaged.json").write_text('{"schema": "glassine.model/2", ')
-    (folder / "table.csv").write_text("group,n\nsmokers,3\nothers,97\n")
-    entry = {
-        "uid": "output_0",
-        "status": "fail",
-        "type": "table",
-        "summary": "fail; threshold: 1 cells",
-        "files": [{"name": "table.csv", "sdc": {"summary": {"threshold": 1}, "cells": {"threshold": [[0, 0]]}}}],
-        "comments": ["please let me have it"],
-        "exception": "the group is public",
-    }
-    session = {"uid": "s", "summary": "DO_NOT_RELEASE", "files": [{"name": "figure2.png"}]}
-    (folder / "results.json").write_text(json.dumps({"version": "0.4.11", "results": {"a": entry, "b": session}}))
+    write_table(folder)
 
 
 def test_every_kind_of_file_is_shown_as_what_it_is(folder: Path, open_desk: Any) -> None:
-    nine_files(folder)
+    some_files(folder)
     page, served = open_desk(folder)
     served.audited("small.txt", "forest.pkl", "figure2.png", "damaged.json", "table.csv")
     for name, said in {
@@ -343,19 +282,38 @@ def test_the_dial_follows_from_epsilon_alone(folder: Path, open_desk: Any) -> No
 def test_every_screen_meets_the_rules_of_accessibility(
     folder: Path, open_desk: Any, axe: str, width: int, scheme: str
 ) -> None:
-    nine_files(folder)
+    some_files(folder)
     page, served = open_desk(folder, width=width, scheme=scheme)
     served.audited("rules.txt", "small.txt", "forest.pkl", "figure2.png", "damaged.json", "table.csv")
     pictures = os.environ.get("GLASSINE_PICTURES")
+    (folder / "rules.txt").write_text(RULES.replace("520", "519").replace("23", "24"))
+    domain = {"schema": "glassine.domain/1", "attributes": [{"name": "age", "type": "integer", "lo": 0, "hi": 120}]}
+    (folder / "ages.json").write_text(json.dumps(domain))
+    served.audited("rules.txt", "ages.json")
     files = {file.name: file.id for file in served.app.desk.state.files.values()}
+    for desk in (Desk(folder, OKAFOR), Desk(folder, BERG)):
+        desk.scan()
+        approve(desk, "table.csv", reason="looked at")
+    # What is shown on a press is looked at as well.
+    presses = {
+        "rules.txt": ("Judge both together", "#together >> text=Together"),
+        "table.csv": ("The table", "td.marked"),
+        "workbench": ("Make the copies", "#stop"),
+        "form": ("Draft the form from the model", "input[name=lo-0]"),
+    }
     screens = {name: f"queue/{files[name]}" for name in ("rules.txt", "small.txt", "table.csv", "forest.pkl")}
-    screens |= {name: name for name in ("signoff", "decided", "record", "workbench")}
+    screens |= {name: name for name in ("signoff", "decided", "record", "workbench")} | {
+        "form": f"workbench/{files['rules.txt']}"
+    }
     broken = {}
     page.evaluate(axe)
     for name, route in screens.items():
         page.evaluate("route => { location.hash = '#/' + route; }", route)
         page.wait_for_selector("h1:has-text('study 1207')")
         page.wait_for_timeout(400)
+        if name in presses:
+            page.click(f"text={presses[name][0]}")
+            page.wait_for_selector(presses[name][1])
         if pictures:
             page.screenshot(path=f"{pictures}/{name}-{width}-{scheme}.png", full_page=True)
         if found := page.evaluate(RUN):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,11 +15,16 @@ from typing import Any
 
 import pytest
 
-from glassine.desk import Desk, Person
+from glassine import desk as desk_room
+from glassine.desk import Desk, Person, stated
+from glassine.desk.folder import Folder
+from glassine.desk.heads import RECORD, chain_of, check_head, exported
 from glassine.desk.releasing import record_of, release, sign
 from glassine.desk.screens import environment
 from glassine.desk.state import DECISIONS
-from glassine.errors import DamagedDeskError, DeskError, RefusedActionError
+from glassine.errors import DamagedDeskError, DeskError, RefusedActionError, SignatureError
+from glassine.privacy.signing import make_keys
+from tests.conftest import ROOT
 from tests.desk.desks import BERG, LIND, OKAFOR, RULES, SMALL_RULES, approve, bound, look
 
 
@@ -450,3 +457,108 @@ def test_a_kill_at_any_step_loses_and_invents_nothing(tmp_path: Path) -> None:
         # What was there before is never lost; what was not done is never there.
         assert before == expected[: len(before)]
         assert (again, after, copied) == (0, expected, True)
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> tuple[Path, str]:
+    private = tmp_path / "key.pem"
+    return private, make_keys(private, tmp_path / "public.pem")
+
+
+def test_exports_and_sign_offs_are_signed_with_a_key_and_a_kept_head_shows_a_rewriting(
+    folder: Path, tmp_path: Path, keys: tuple[Path, str]
+) -> None:
+    private, public = keys
+    first, second = Desk(folder, OKAFOR, key=private), Desk(folder, BERG)
+    look(first)
+    second.scan()
+    for desk in (first, second):
+        approve(desk, "rules.txt")
+    first.refresh()
+    written = release(first, sign(first, {**STATED, "files": ready(first)}), render)
+    (signed,) = [event for event in first.state.events if event.kind == "signed"]
+    assert signed.body["signature"]["public_key"] == public
+    opened = RECORD.open(written / "record.signed.json", public)
+    assert opened.values == json.loads((written / "record.json").read_text())
+    kept = folder / "checkers-1" / "chain.json"
+    assert RECORD.open(kept, public).values["identity"] == first.identity
+    assert "continues the one that was exported" in check_head(second, kept, public)
+    with pytest.raises(SignatureError, match="another key"):
+        check_head(second, kept, make_keys(tmp_path / "b.pem", tmp_path / "c.pem"))
+    changed = tmp_path / "changed.json"
+    changed.write_text(kept.read_text().replace(first.identity, "0" * 64))
+    with pytest.raises(SignatureError, match="does not hold"):
+        check_head(second, changed)
+    # An older copy of the record, to which something else was appended.
+    again = tmp_path / "again"
+    shutil.copytree(folder, again)
+    (again / ".glassine" / "desk.db").unlink()
+    with pytest.raises(DeskError, match="record of another desk"):
+        check_head(Desk(again, OKAFOR), kept)
+    shutil.rmtree(again)
+    older = tmp_path / "older"
+    older.mkdir()
+    (older / "rules.txt").write_text(RULES)
+    early = Desk(older, OKAFOR)
+    shutil.copytree(older, again)
+    look(early)
+    head = tmp_path / "head.json"
+    head.write_text(exported(early, chain_of(early)))
+    rewritten = Desk(again, OKAFOR)
+    with pytest.raises(DeskError, match="is missing"):
+        check_head(rewritten, head)
+    for _ in range(5):
+        rewritten.record("exported", {"audience": "public"})
+    with pytest.raises(DeskError, match="differs"):
+        check_head(rewritten, head)
+    head.write_text("{}")
+    with pytest.raises(DeskError, match="holds no head"):
+        check_head(early, head)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(desk_room.__file__).parent.glob("templates/*.html")), ids=lambda one: one.name
+)
+def test_no_field_hides_what_the_scripts_ask_a_form_for(path: Path) -> None:
+    # In a browser, form.dataset is the field of this name where there is one.
+    names = re.findall(r'\bname="([a-z_]+)', path.read_text()) + re.findall(
+        r'{{ (?:line|area)\("([a-z_]+)', path.read_text()
+    )
+    scripts = "".join(one.read_text() for one in path.parents[1].glob("assets/*.js"))
+    asked = set(re.findall(r"\bform\.(\w+)", scripts)) | {"dataset", "elements", "closest", "contains"}
+    assert not asked & set(names)
+
+
+def test_a_folder_that_somebody_prepared_is_no_release(desks: tuple[Desk, Desk], folder: Path) -> None:
+    for desk in desks:
+        approve(desk, "rules.txt")
+    first = desks[0]
+    first.refresh()
+    number = sign(first, {**STATED, "files": ready(first)})
+    # The approved bytes lie in it, and beside them what nobody approved.
+    prepared = folder / "release-1"
+    prepared.mkdir()
+    (prepared / "rules.txt").write_bytes((folder / "rules.txt").read_bytes())
+    (prepared / "secret.csv").write_text("name,illness\n")
+    with pytest.raises(DeskError, match="exists and is not this release"):
+        release(first, number, render)
+    assert first.refresh().written == {}
+    shutil.rmtree(prepared)
+    prepared.symlink_to(folder / "elsewhere")
+    with pytest.raises(DeskError, match="exists and is not this release"):
+        release(first, number, render)
+    prepared.unlink()
+    assert release(first, number, render) == prepared
+
+
+@pytest.mark.parametrize("name", sorted(stated.STATED))
+def test_every_statement_is_an_option_of_the_audit_and_nothing_else_is_taken(folder: Path, name: str) -> None:
+    field, opened = stated.STATED[name], Folder(folder)
+    assert f"  {field.option} " in (ROOT / "docs" / "reference" / "cli.md").read_text()
+    values = {"flag": "1", "number": "12", "share": "0.1", "choice": (*field.choices, "")[0], "file": "rules.txt"}
+    assert name in stated.stated_of({name: values[field.kind]}, opened)
+    assert stated.stated_of({name: ""}, opened) == {}
+    if field.kind != "flag":
+        with pytest.raises(RefusedActionError) as caught:
+            stated.stated_of({name: "none of these"}, opened)
+        assert caught.value.field == name

@@ -197,7 +197,8 @@ def test_missing_values_have_a_bin_of_their_own() -> None:
         scores = model.fit(frame, gap.astype(float)).model_.term("x").scores[:, 0]
         assert scores[-1] > 0.4
         spreads.append(np.abs(scores[:-1] - scores[0]).max())
-    assert np.mean(spreads) < 0.2
+    # The largest of up to 128 bins; with a gap for the numbers it would be 0.4 or more.
+    assert np.mean(spreads) < 0.25
     strict = Domain({"x": Real(0.0, 1.0), "z": Real(0.0, 1.0)})
     model = PrivateEBMRegressor(epsilon=1.0, domain=strict, target_range=(0, 1), random_state=0).fit(
         frame, gap.astype(float)

@@ -35,6 +35,7 @@ FITS: dict[str, Callable[[], Any]] = {
     "pairs that stand out": lambda: regressor(interactions="auto"),
     "two pairs": lambda: classifier(interactions=2),
     "a named pair": lambda: regressor(interactions=[("x", "z")]),
+    "counts of events": lambda: regressor(objective="poisson"),
     "boosting": lambda: regressor(algorithm="boosting"),
     "classic boosting": lambda: classifier(algorithm="boosting", accounting="classic"),
 }

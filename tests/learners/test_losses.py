@@ -45,7 +45,15 @@ def ranking(rates: Sequence[float], strength: float = 2000.0, share: float = 0.3
     return LeafCosts.ranking(np.array(rates), strength, share, **more)
 
 
-@pytest.mark.parametrize(("strength", "width"), [(299.0, 1.0), (300.0, 1.5), (1499.0, 1.5), (1500.0, 2.0)])
+@pytest.mark.parametrize(
+    ("strength", "width"),
+    [
+        (1.0, 1.0),
+        (150.0, 1.0),
+        (math.sqrt(150.0 * 3000.0), math.sqrt(2.0)),
+        (2000.0, 2.0 ** (math.log(2000 / 150) / math.log(3000 / 150))),
+    ],
+)
 @pytest.mark.parametrize("rate", [0.02, 0.24, 0.5, 0.8])
 def test_the_values_of_two_classes_are_log_odds_about_the_base_rate(strength: float, width: float, rate: float) -> None:
     grid = log_odds_grid(np.array([1 - rate, rate]), strength)
@@ -59,7 +67,7 @@ def test_the_values_of_two_classes_are_log_odds_about_the_base_rate(strength: fl
 
 
 @pytest.mark.parametrize(
-    ("strength", "rate", "most"), [(2999.0, 0.27, 1.0), (3000.0, 0.27, 2.0), (3000.0, 0.18, 1.5), (3000.0, 0.05, 1.0)]
+    ("strength", "rate", "most"), [(2000.0, 0.27, 1.0), (4500.0, 0.27, 2.0), (4500.0, 0.18, 1.5), (4500.0, 0.05, 1.0)]
 )
 def test_with_many_records_a_class_that_is_not_too_rare_reaches_further(
     strength: float, rate: float, most: float
@@ -68,7 +76,8 @@ def test_with_many_records_a_class_that_is_not_too_rare_reaches_further(
         grid = log_odds_grid(np.array(rates), strength)
         odds = np.log(grid[:, rates.index(rate)] / grid[:, rates.index(1 - rate)])
         assert odds.max() == pytest.approx(most)
-        assert odds.min() == pytest.approx(odds[0] - 2.0)
+        width = 2.0 if strength > 3000 else 2.0 ** (math.log(strength / 150) / math.log(3000 / 150))
+        assert odds.min() == pytest.approx(odds[0] - width)
 
 
 @pytest.mark.parametrize("rates", [(0.6, 0.3, 0.1), (0.25,) * 4, (0.9, 0.05, 0.03, 0.01, 0.01)])

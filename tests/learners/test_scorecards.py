@@ -27,10 +27,12 @@ from glassine.learners import (
     ScorecardClassifier,
 )
 from glassine.learners.additive.calibration import calibrate
-from glassine.learners.additive.publishing import FAINT, choices, matched
+from glassine.learners.additive.choices import LEVELS_OF_DECLARED, choices, strength
+from glassine.learners.additive.publishing import matched
 from glassine.learners.additive.targets import second_look
 from glassine.models import AdditiveModel, NumericBins, Term
 from glassine.models.scorecard import card_items
+from glassine.privacy.accounting import DiscreteGaussianNoise
 
 DOMAIN = Domain(
     {
@@ -210,9 +212,9 @@ def test_the_second_look_costs_more_where_records_times_mu_are_few() -> None:
     assert (second_look(50, 0.2), shares[-1]) == (0.25, 0.0)
 
 
-def test_at_small_strength_there_are_few_rounds_and_coarse_public_bins() -> None:
+def test_at_small_strength_there_are_few_rounds_and_declared_thresholds_are_the_bins() -> None:
     # 377 of records times mu over the root of attributes: faint, as measured.
-    assert FAINT == 400.0
+    assert LEVELS_OF_DECLARED.whole(strength(n_terms=1, n_records=3770, mu=0.1)) == 2
     assert choices(classes=True, n_terms=1, n_records=3770, mu=0.1).rounds == 12
     frame, y = people(300)
     fitted = PrivateEBMClassifier(epsilon=0.1, domain=DOMAIN, classes=(0, 1), random_state=1).fit(frame, y)
@@ -222,12 +224,15 @@ def test_at_small_strength_there_are_few_rounds_and_coarse_public_bins() -> None
             assert set(bins.cuts) <= {20, 40, 60, 80, 0.25, 0.5, 0.75}
 
 
-def test_no_pairs_are_chosen_by_the_rule_below_epsilon_one_half() -> None:
-    frame, y = people(400)
+def test_the_choice_of_pairs_by_the_rule_costs_little_where_none_stands_out() -> None:
+    frame, y = people(2000)
     parts: dict[str, Any] = {"domain": DOMAIN, "classes": (0, 1), "random_state": 0, "interactions": "auto"}
     fitted = PrivateEBMClassifier(epsilon=0.4, **parts).fit(frame, y)
-    assert not any("pairs" in event.name for event in fitted.certificate_.events)
-    assert fitted.certificate_.public["interactions"] == 0
+    (chosen,) = (event for event in fitted.certificate_.events if "pairs" in event.name)
+    assert isinstance(chosen, DiscreteGaussianNoise)
+    assert chosen.share is not None
+    assert chosen.share <= 0.001
+    assert not any(len(term.bins) == 2 for term in fitted.model_.terms)
     assert any("pairs" in e.name for e in PrivateEBMClassifier(epsilon=0.5, **parts).fit(frame, y).certificate_.events)
 
 

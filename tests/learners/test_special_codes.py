@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from glassine.learners import (
 from glassine.models import AdditiveModel, NumericBins
 from glassine.models.editing import monotone, smooth
 from glassine.models.scorecard import card_items
+from glassine.models.shapes import draw_shape
 
 CODES = {-9: "refused", -8: "unknown", 98: "other"}
 DOMAIN = Domain(
@@ -200,3 +203,41 @@ def test_a_summary_with_codes_is_written_and_read(tmp_path: Path) -> None:
     assert labels(again.additive()) == [f"{label} ({code})" for code, label in CODES.items()]
     assert np.array_equal(term.scores, summary.additive().term("income").scores)
     assert summary.certificate_.model == again.certificate_.model
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_private_quantiles_are_those_of_the_numbers_that_are_no_codes(lazy: bool) -> None:
+    rng = np.random.default_rng(2)
+    income = np.where(rng.random(8000) < 0.7, -9, rng.integers(0, 121, 8000))
+    income = np.where(rng.random(8000) < 0.1, 98, income)
+    frame = pl.DataFrame({"income": income, "y": (income > 60).astype(int)})
+    domain = FINE.restrict(["income"])
+    parts: dict[str, Any] = {"domain": domain, "classes": (0, 1), "random_state": 0, "literals": "quantiles"}
+    tree = PrivateTreeClassifier(2, epsilon=50.0, n_quantiles=3, **parts).fit(frame.lazy() if lazy else frame, "y")
+    conditions = PrivateTreeClassifier(2, **parts)._conditions(domain)
+    question = conditions.query()
+    assert question is not None
+    assert dict(question.apart) == {"income": ((-math.inf, -8.5), (-8.5, -7.5), (97.5, 98.5))}
+    plain = income[~np.isin(income, list(CODES))]
+    wanted = np.quantile(plain, (0.25, 0.5, 0.75))
+    for condition in tree.model_.literals:
+        if isinstance(condition, Between):
+            point = condition.lo if math.isinf(condition.hi) else condition.hi
+            assert np.abs(wanted - point).min() < 4
+    assert any(isinstance(condition, Between) for condition in tree.model_.literals)
+
+
+def test_a_chart_names_the_bins_of_codes_beside_the_numbers() -> None:
+    frame, y = people()
+    fitted = EBMClassifier(**FIT).fit(frame, y)
+    (shape,) = (one for one in fitted.summarize_model() if one.name == "income")
+    drawn = str(draw_shape(shape))
+    marks = re.findall(r'<text class="tick" x="([\d.]+)"[^>]*>([^<]*)</text>', drawn)
+    places = {text: float(x) for x, text in marks}
+    assert set(CODES.values()) <= set(places)
+    named = [places[text] for text in CODES.values()]
+    numbers = [x for text, x in places.items() if text in ("0", "20", "40", "60", "80", "100", "120") and x > 50]
+    assert min(named) > max(numbers)
+    (line,) = re.findall(r'<path class="line" d="([^"]*)"', drawn)
+    # One run for the numbers on either side of 98, and one for each code.
+    assert line.count("M") == 2 + len(CODES) + int("missing" in places)

@@ -18,7 +18,8 @@ from tests.conftest import ROOT
 FOLDER = ROOT / "papers" / "decision-tree-disclosure"
 RESULTS = FOLDER / "results"
 MODULES = (
-    "settings", "study", "figures", "claims", "constraint_counts", "example_1", "readers", "posteriors", "disclosure",
+    "settings", "study", "figures", "claims", "constraint_counts", "example_1", "readers", "posteriors",
+    "identified", "disclosure",
 )  # fmt: skip
 
 Rows = list[dict[str, str]]
@@ -133,6 +134,17 @@ def test_chains_ran_on_every_tree_and_converged(monkeypatch: pytest.MonkeyPatch)
         assert float(row["R-hat"]) < 1.05, row["tree"]
         assert float(row["smallest effective size"]) > 100
         assert float(row["entropy posterior"]) <= float(row["entropy relaxation"]) + 1e-4
+
+
+def test_the_page_says_what_every_table_says() -> None:
+    (row,) = read("identified")
+    text = (ROOT / "docs" / "papers" / "decision-tree-disclosure.md").read_text()
+    sure, half, estimated = (row[f"at least {name}"] for name in ("0.99", "0.5", "0.99 by maximum entropy"))
+    assert f"at least 0.99 for {sure} people in every table, and of at least 0.5 for {int(half):,}" in text
+    assert f"gives 0.99 to the same number, {estimated}." in text
+    assert int(sure) <= int(estimated)
+    assert f"Of {int(row['bounds']):,} bounds {int(row['exact']):,} are attained" in text
+    assert int(row["bounds"]) == 2 * 16 * int(row["quasi-identifiers"])
 
 
 @pytest.mark.data

@@ -50,7 +50,7 @@ def test_boosting_is_within_two_published_deviations(
 def module(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Import a module of the folder anew: other papers have modules of the same names."""
     monkeypatch.syspath_prepend(str(HERE))
-    for known in ("study", "claims", "shapes"):
+    for known in ("study", "claims", "shapes", "figures"):
         monkeypatch.delitem(sys.modules, known, raising=False)
     return importlib.import_module(name)
 

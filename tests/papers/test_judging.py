@@ -17,6 +17,7 @@ from papers.common.judging import (
     DERIVED,
     EVERY,
     FIGURE,
+    IN_PRINT,
     INCOMPARABLE,
     MEAN,
     NONE,
@@ -135,6 +136,14 @@ def test_a_planted_figure_changes_what_is_judged(paper: str, file: str, column: 
     assert judged_again(folder, results) != {name: (folder / "results" / name).read_text() for name in JUDGED}
 
 
+def test_what_only_printed_figures_bear_out_is_confirmed_in_print() -> None:
+    printed, here = exact("in print: AUROC", [1.0]), exact("here, AUROC", [1.0])
+    assert [verdict(EVERY, some) for some in ((printed,), (here,), (printed, here))] == [IN_PRINT, CONFIRMED, CONFIRMED]
+    assert verdict(EVERY, (exact("in print: AUROC", [-1.0]),)) == REFUTED
+    claims = {row["judge"]: row["verdict"] for row in read(ROOT / "papers" / "dp-ebm" / "results" / "claims.csv")}
+    assert {judge for judge, found in claims.items() if found == IN_PRINT} == {"averages", "without_privacy"}
+
+
 def test_a_changed_figure_is_not_the_verdict_any_more() -> None:
     results = ROOT / "papers" / "reconstruction" / "results"
     kept = compared(results, "accuracy_trees")
@@ -152,7 +161,7 @@ def test_a_page_prints_the_judged_statements_and_three_plots_in_few_words(folder
     assert len(shown) == 3
     assert max(path.stat().st_size for path in images_of(folder).glob("*.svg")) < 200_000
     assert sum(path.stat().st_size for path in (folder / "results").glob("*.csv")) < 600_000
-    assert len([word for word in text.split() if word.strip("|-/")]) < 2_100
+    assert len([word for word in text.split() if word.strip("|-/")]) < 2_300  # Most are cells of judged statements
 
 
 PROSE = [

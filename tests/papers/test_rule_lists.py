@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from glassine import Domain, parse_rules
+from papers.common.tables import place
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "papers" / "smooth-sensitivity-rule-lists"
@@ -35,6 +36,7 @@ SCRIPTS = (
     "trees",
     "lists",
     "lengths",
+    "variations",
 )
 
 Rows = list[dict[str, str]]
@@ -341,18 +343,10 @@ def test_the_quick_form_keeps_accuracies_and_order(
     assert abs(rows["adult-pairs", "sm-Laplace", "1"] - 0.787) < 0.01
 
 
-def test_the_page_holds_vulnerabilities_and_attacks_with_their_errors() -> None:
+def test_the_page_holds_the_areas_of_all_attacks() -> None:
     text = (ROOT / "docs" / "papers" / f"{FOLDER.name}.md").read_text()
-    printed = [row for row in read(RESULTS / "table_2.csv") if row["published vulnerability"]]
-    assert len(printed) == 6
-    for row in printed:
-        value, error, chance = (float(row[name]) for name in ("vulnerability", "vulnerability_error", "control"))
-        assert f"| {row['published vulnerability']} | {value:.4f} ± {error:.4f} | {chance:.4f} |" in text, row
-    curves = [row for row in read(RESULTS / "figure_6.csv") if not row["attack"].startswith("label-only")]
-    assert len(curves) == 8
-    for row in curves:
-        figures = (f"{float(row[f]):.3f}±{float(row[f'{f}_error']):.3f}" for f in ("tpr at 0.01", "auc"))
-        assert f"| {row['method']} | {row['attack'].split(',')[0]} | {' | '.join(figures)} |" in text, row
+    areas = [float(row["auc"]) for row in read(RESULTS / "figure_6.csv")]
+    assert f"between {min(areas):.3f} and {max(areas):.3f}" in text
 
 
 @pytest.mark.slow
@@ -369,7 +363,7 @@ def test_the_control_attacks_a_list_that_never_saw_the_split(monkeypatch: pytest
     monkeypatch.setattr(figure, "fit", fit)
     for attack in figure.ATTACKS:
         figure.attacked("toy", "GreedyRL", attack, 3)
-    assert asked == [3, 3, 3, 3 + figure.OTHER]
+    assert asked == [*[3] * (len(figure.ATTACKS) - 1), 3 + figure.OTHER]
 
 
 class Stopped(Exception):
@@ -400,22 +394,61 @@ def test_a_repeated_run_measures_nothing_that_is_stored(
 def test_the_page_counts_the_budgets_that_the_comparisons_count() -> None:
     text = (ROOT / "docs" / "papers" / "smooth-sensitivity-rule-lists.md").read_text()
     found: dict[tuple[str, str], dict[str, int]] = {}
+    rivals: dict[str, list[dict[str, int]]] = {}
     for row in read(RESULTS / "evidence.csv"):
         counts = {name: int(row[name]) for name in ("better", "tied", "worse")}
         whole = found.setdefault((row["judge"], row["name"].split(",")[0].split(":")[0]), dict.fromkeys(counts, 0))
         for name, count in counts.items():
             whole[name] += count
-    compas, german = (found["consistently", name] for name in ("COMPAS", "German"))
-    adult = next(
-        row
-        for row in read(RESULTS / "evidence.csv")
-        if (row["judge"], row["name"]) == ("consistently", "Adult: sm-Laplace")
-    )
-    assert f"at {compas['better']} of 13 budgets on COMPAS and {adult['better']} on Adult" in text
-    assert f"significantly better at {german['better']} of 13 budgets and worse at {german['worse']}" in text
+        if row["judge"] == "consistently":
+            rivals.setdefault(row["name"].split(":")[0], []).append(counts)
+    compas, adult, german = (rivals[name] for name in ("COMPAS", "Adult", "German"))
+    assert {sum(each.values()) for each in (*compas, *adult, *german)} == {13}
+    least = [min(each["better"] for each in data) for data in (compas, adult)]
+    assert "at {} or more of 13 budgets on COMPAS, and at {} or more on Adult".format(*least) in text
+    assert [each["better"] for each in german] == [0] * 4
+    assert sorted(each["worse"] for each in german) == [0, 0, 1, 1]
+    assert "better than no form at any of 13 budgets, and worse than two at one each" in text
     kinds = [counts for (judge, _), counts in found.items() if judge == "inverse"]
     better, tied, worse = (sum(counts[name] for counts in kinds) for name in ("better", "tied", "worse"))
     assert f"against Cauchy noise {better} better, {tied} tied, {worse} worse" in text
-    lengths = {name: found["any_length", name] for name in ("COMPAS", "Adult", "German")}
+    rows = [row for row in read(RESULTS / "evidence.csv") if row["judge"] == "any_length"]
+    better_at = {data: {int(row["better"]) for row in rows if row["name"].startswith(data)} for data in NAMED}
     assert "sm-Laplace beats global forms at every K on COMPAS and Adult, at none on German" in text
-    assert [counts["better"] for counts in lengths.values()] == [12, 12, 0]
+    assert better_at == {"COMPAS": {12}, "Adult": {12}, "German": {0}}
+
+
+NAMED = ("COMPAS", "Adult", "German")
+
+
+def test_the_page_shows_the_vulnerability_of_every_stored_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    table_2: Any = module("table_2", monkeypatch)
+    text = (ROOT / "docs" / "papers" / "smooth-sensitivity-rule-lists.md").read_text()
+    shown = table_2.shown(read(RESULTS / "table_2.csv"))
+    assert place(text, "vulnerability", shown) == text, "run table_2.py"
+    assert shown.count("counted-gini, strict") == 4
+
+
+def test_the_support_check_of_a_third_is_the_printed_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {(row["setting"], row["method"], row["epsilon"]): row for row in read(RESULTS / "variations.csv")}
+    printed = {(row["setting"], row["method"], row["epsilon"]): row for row in read(RESULTS / "figure_4.csv")}
+    for setting in ("german", "compas", "adult"):
+        for epsilon in ("0.1", "1"):
+            ours, theirs = (
+                table[setting, name, epsilon]
+                for table, name in ((rows, "support check, a third"), (printed, "sm-Laplace"))
+            )
+            error = float(ours["test_error"]) + float(theirs["test_error"])
+            assert abs(float(ours["test"]) - float(theirs["test"])) < 3 * error
+    variations: Any = module("variations", monkeypatch)
+    settings: Any = importlib.import_module("settings")
+    fitting: Any = importlib.import_module("fitting")
+    cells = fitting.Cells.of(settings.SETTINGS["toy"]())
+    train, test = cells.split(0)
+    split = fitting.Split(train=train, test=test, tables={})
+    found = variations.listed(cells, split, 1e6, 1 / 3, 0)
+    assert (train[found == cells.labels].sum() / train.sum()) > 0.7
+    exact = variations.forest(cells, split, None, 0)
+    assert set(exact.tolist()) <= {0, 1}
+    noisy = variations.forest(cells, split, 1e-9, 0)
+    assert train[exact == cells.labels].sum() > train[noisy == cells.labels].sum()

@@ -32,7 +32,7 @@ from glassine.formats import load_file
 from glassine.formats.canonical import FileForm, written
 from glassine.formats.judged import EnsembleFile, as_ensemble
 from glassine.formats.registry import writer
-from glassine.learners import EBMClassifier, PrivateTreeClassifier
+from glassine.learners import EBMClassifier, PrivateSummary, PrivateTreeClassifier
 from glassine.learners.additive.merging import Merged
 from glassine.models import (
     AdditiveModel,
@@ -208,6 +208,8 @@ MADE: dict[str, Callable[[Path], Any]] = {
     "ExhaustiveResult": lambda path: verify_exhaustively(lambda rows: {0: 0.0}, "ab", max_records=2, epsilon=0.0),
     "HtmlDisplay": lambda path: plots.show(TREE),
     "a fitted estimator": lambda path: private_tree(),
+    "an estimator before its fit": lambda path: PrivateTreeClassifier(epsilon=1.0, domain=DOMAIN),
+    "a summary before its fit": lambda path: PrivateSummary(epsilon=1.0, domain=DOMAIN),
     "a tree of 3,000 leaves": lambda path: large_findings(3000),
     "a deep tree": lambda path: deep_tree(),
     "a rule list of 500 rules": lambda path: parse_rules(

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
+from glassine.attacks.disclosure import Adversary, Disclosure, identified_disclosure, infer_sensitive
 from glassine.attacks.disclosure.remedies import Remedies, measure_remedies
 from glassine.attacks.outcome import About, Below
 from glassine.attacks.remedy_table import RemedyTable
@@ -264,6 +264,18 @@ def test_the_report_says_of_which_class_people_are_certain_how_many_and_where(es
     page = render_html(found, title="t")
     assert "Practically certain, in the subgroups where most are" in page
     assert page.count('class="mean"') >= len(groups)
+
+
+def test_the_report_says_for_how_many_a_value_is_probable_in_every_dataset(estimate: Disclosure) -> None:
+    found = finding(estimate)
+    low = identified_disclosure(estimate, search=False).low[estimate.people.person].max(axis=1)
+    counts = {p: int((low >= p - 1e-9).sum()) for p in (0.99, 0.9, 0.5)}
+    assert {one.probability: one.people for one in found.identified} == counts
+    assert 0 < counts[0.99] < estimate.people.n_people
+    line = f"In every possible dataset, some value has a probability of at least 0.99 for {counts[0.99]} records"
+    assert line in " ".join(render_text(found).split())
+    assert line in render_html(found, title="t")
+    assert "In every possible dataset" not in render_text(replace(found, identified=()))
 
 
 def test_small_numbers_of_certain_people_are_rounded(estimate: Disclosure) -> None:

@@ -5,6 +5,8 @@ from glassine.attacks.disclosure import Disclosure as Disclosure
 from glassine.attacks.disclosure import infer_sensitive as infer_sensitive
 from glassine.attacks.membership.attack_model import black_box_attack as black_box_attack
 from glassine.attacks.membership.attack_model import loss_attack as loss_attack
+from glassine.attacks.membership.boundary import boundary_attack as boundary_attack
+from glassine.attacks.membership.boundary import boundary_distances as boundary_distances
 from glassine.attacks.membership.counts import count_attack as count_attack
 from glassine.attacks.membership.gap import gap_attack as gap_attack
 from glassine.attacks.membership.gap import holdout_shift as holdout_shift
@@ -30,6 +32,8 @@ from glassine.attacks.overfitting import Vulnerability as Vulnerability
 from glassine.attacks.overfitting import vulnerability as vulnerability
 from glassine.attacks.reconstruction.entropy import ProbabilisticDataset as ProbabilisticDataset
 from glassine.attacks.reconstruction.entropy import reconstruct as reconstruct
+from glassine.attacks.reconstruction.generalized import AttributeTree as AttributeTree
+from glassine.attacks.reconstruction.generalized import generalized_dist_g as generalized_dist_g
 from glassine.attacks.reconstruction.joint import reconstruct_jointly as reconstruct_jointly
 from glassine.attacks.reconstruction.joint_result import JointReconstruction as JointReconstruction
 from glassine.attacks.reconstruction.records import reconstruct_records as reconstruct_records

@@ -210,27 +210,28 @@ def _midpoints(
     exposed: set[int] = set()
     cells, whose = held
     for literals, rows in _parts(model, cells):
-        for literal in literals:
-            values = data[literal.attribute][rows]
+        # Both sides of a split have its threshold, which is looked at once.
+        placed = dict.fromkeys((one.attribute, bound) for one in literals for bound in (one.lo, one.hi))
+        for name, bound in placed:
+            if (name, bound) not in numbers:
+                continue
+            values = data[name][rows]
             present = ~is_missing(values)
             column, at = values[present].astype(float), rows[present]
-            for bound in (literal.lo, literal.hi):
-                if (literal.attribute, bound) not in numbers:
-                    continue
-                below, above = column[column <= bound], column[column > bound]
-                if not len(below) or not len(above):
-                    continue
-                left, right = float(below.max()), float(above.min())
-                if domain is not None and are_adjacent(domain[literal.attribute], left, right):
-                    continue
-                if _is_midpoint(left, right, bound):
-                    hits.add((literal.attribute, bound))
-                    for value in (left, right):
-                        holders = at[column == value]
-                        if whose is not None:
-                            holders = np.unique(whose[holders])
-                        if len(holders) == 1:
-                            exposed.add(int(holders[0]))
+            below, above = column[column <= bound], column[column > bound]
+            if not len(below) or not len(above):
+                continue
+            left, right = float(below.max()), float(above.min())
+            if domain is not None and are_adjacent(domain[name], left, right):
+                continue
+            if _is_midpoint(left, right, bound):
+                hits.add((name, bound))
+                for value in (left, right):
+                    holders = at[column == value]
+                    if whose is not None:
+                        holders = np.unique(whose[holders])
+                    if len(holders) == 1:
+                        exposed.add(int(holders[0]))
     return len(hits), len(exposed)
 
 
@@ -304,10 +305,11 @@ def leak_values(
     whose: npt.NDArray[np.integer] | None = None,
     sizes: Sequence[int | None] | None = None,
     target: str | None = None,
+    cells: Indices | None = None,
 ) -> ValueLeakage:
     """Return the exact training values that a model, or the domain published with it, gives away.
 
-    Shapes: ``data`` (n,), optional; ``whose`` (n,), optional.
+    Shapes: ``data`` (n,), optional; ``whose`` (n,), optional; ``cells`` (n,), where each record is, optional.
     """
     numbers = thresholds_of(model, domain)
     off_grid = {(a, t) for a, t in numbers if domain is None or not on_grid(domain[a], t)}
@@ -316,7 +318,7 @@ def leak_values(
     secret = off_grid | guessed
     counted = any(cell.evidence.size for cell in model.cells)
     fine = {(a, t) for a, t in numbers if counted and domain is not None and _is_fine(domain[a])}
-    cells = None if data is None else model.apply(dict(data))
+    cells = model.apply(dict(data)) if data is not None and cells is None else cells
     midpoints = exposed = None
     if data is not None and cells is not None:
         midpoints, exposed = _midpoints(model, domain, data, secret, (cells, whose))

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
+from glassine.attacks.disclosure import Adversary, Disclosure, identified_disclosure, infer_sensitive
 from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints
 from glassine.attacks.disclosure.anonymity import anonymity
+from glassine.attacks.disclosure.leaves import ExpectedLeaves
 from glassine.attacks.membership.outputs import generator
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.remedy_table import DisclosureRemedy, RemedyTable, figures_of
@@ -22,6 +23,7 @@ from glassine.auditing.findings.disclosure import (
     DisclosureDetails,
     DisclosureFinding,
     ExposedPerson,
+    IdentifiedFinding,
     ReaderFinding,
     SampleFinding,
     SubgroupFinding,
@@ -48,6 +50,9 @@ SHOWN_ACTIVE = 5
 SHOWN_SUBGROUPS = 10
 CERTAIN = 0.99
 """Probability from which a class counts as practically certain, as where attackers are compared."""
+
+IDENTIFIED = (CERTAIN, 0.9, 0.5)
+"""Probabilities of which findings say for how many people every table reaches them."""
 
 
 def describe_disclosure(inferred: Inferred, suppression: Suppression) -> DisclosureFinding:
@@ -81,6 +86,7 @@ def describe_disclosure(inferred: Inferred, suppression: Suppression) -> Disclos
         unused=inferred.unused,
         notes=disclosure.notes,
         certain=_certain(inferred, suppression),
+        identified=_identified(inferred, suppression),
         details=_details(inferred, suppression) if inferred.detailed else None,
     )
 
@@ -150,6 +156,22 @@ def _certain(inferred: Inferred, suppression: Suppression) -> tuple[CertainFindi
     ]
     groups.sort(key=lambda one: -one[0])
     return tuple(finding for _, finding in (*every, *groups[:SHOWN_SUBGROUPS]))
+
+
+def _identified(inferred: Inferred, suppression: Suppression) -> tuple[IdentifiedFinding, ...]:
+    """Return of how many people the leaves alone prove a value to be so probable, the surest first."""
+    disclosure, table = inferred.estimate, inferred.table
+    if disclosure.sample is not None or isinstance(disclosure.leaves, ExpectedLeaves):
+        return ()  # Expected counts are no bounds of the true ones
+    # Exact bounds take a search, and can only be higher.
+    bounds = identified_disclosure(disclosure, search=False)
+    out = []
+    for probability in IDENTIFIED:
+        rows = np.flatnonzero(bounds.certain_of(probability)[disclosure.people.person])
+        out.append(
+            IdentifiedFinding(probability=probability, people=suppression.rough(len(np.unique(table.whose[rows]))))
+        )
+    return tuple(out)
 
 
 def _subgroups(inferred: Inferred, suppression: Suppression) -> tuple[SubgroupFinding, ...]:

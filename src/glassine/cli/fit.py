@@ -129,6 +129,10 @@ class AdditiveOptions(NumberOptions):
     interactions: list[str] | None = option(
         "N|auto|PAIR", "Pairs: how many, auto, or 'NAME & NAME'; repeat it.", shown="0"
     )
+    objective: Literal["squared_error", "poisson"] | None = option(
+        None, "Of a number: poisson for counts of events.", shown="squared_error"
+    )
+    exposure: str | None = option("COLUMN", "Of poisson: what counts are in proportion to.")
     infer_range: bool = flag("Take it from the data. Voids the guarantee.")
     not_private: NotPrivateOption = False
     memory_limit: MemoryOption = None

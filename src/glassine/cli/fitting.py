@@ -265,7 +265,9 @@ def run(order: Order, display: Display) -> Outcome:
         left_out=training.left_out,
         charge=charge.to_dict(),
         report=report,
-        errors=None if order.private or not number else errors_of(estimator, training.frame, shared.target),
+        errors=None
+        if order.private or not number
+        else errors_of(estimator, training.frame, shared.target, order.options.get("exposure")),
         quality=None
         if order.private or number or order.model not in ADDED
         else quality(estimator.model_, training.frame, shared.target),

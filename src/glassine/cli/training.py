@@ -154,12 +154,14 @@ def range_of(text: str | None) -> tuple[float, float] | None:
     return lo, hi
 
 
-def errors_of(estimator: Any, frame: Any, target: str) -> tuple[float, float]:
+def errors_of(estimator: Any, frame: Any, target: str, exposure: str | None = None) -> tuple[float, float]:
     """Return the root mean squared error on some records, and that of the mean of their targets."""
     truth = frame[target].to_numpy().astype(float)
     # In a unit near them, so that no square vanishes or overflows.
     unit = float(abs(truth).max()) or 1.0
-    off = (truth - estimator.predict(frame.drop(target))) / unit
+    # With exposures a prediction is that of one unit of it.
+    units = 1.0 if exposure is None else frame[exposure].to_numpy().astype(float)
+    off = (truth - units * estimator.predict(frame.drop(target))) / unit
     return unit * math.sqrt((off**2).mean()), unit * float((truth / unit).std())
 
 

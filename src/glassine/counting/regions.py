@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +28,9 @@ Clause: TypeAlias = tuple[tuple[int, int], ...]
 
 BETWEEN = 1024
 """Steps between two looks at the clock."""
+
+CLAUSES = 32
+"""Clauses that are looked at in one step: a branching of more counts as several."""
 
 # In the worst case the count takes exponentially many steps: beyond these it is refused.
 MAX_STEPS = 300_000
@@ -48,6 +52,17 @@ class Region:
     outside: tuple[Box, ...] = ()
 
 
+def regions_in_order(boxes: Iterable[Box]) -> Iterator[Region]:
+    """Yield what each box holds outside those before it, without boxes that another on the same factors covers."""
+    before: dict[frozenset[int], list[Box]] = {}
+    for box in boxes:
+        yield Region(box, tuple(chain.from_iterable(before.values())))
+        same = before.setdefault(frozenset(box), [])
+        if not any(all(mask & ~other[factor] == 0 for factor, mask in box.items()) for other in same):
+            same[:] = [other for other in same if any(mask & ~box[factor] for factor, mask in other.items())]
+            same.append(box)
+
+
 class RegionCounter:
     """Measures, marginals and samples of regions of one space.
 
@@ -64,16 +79,19 @@ class RegionCounter:
         self._max_steps = max_steps
         self._steps = 0
         self._cache: dict[tuple[frozenset[Clause], tuple[int, ...]], Measure] = {}
+        # Measured regions over what they constrain, by identity, with the region so that none other gets it.
+        self._held: dict[int, tuple[Region, Measure]] = {}
         self._ranks: dict[int, int] = {}
         self._chances: dict[tuple[int, int], tuple[Indices, Array]] = {}
 
     def measure(self, region: Region) -> Measure:
         """Return the number of records of a region, or its volume, exactly."""
         space, bound = self._space, self._bound(region)
+        held = self._measure(region, bound)
+        self._held[id(region)] = region, held
         if bound == space.tested:
-            return self._measure(region, bound) * space.untested
-        free = [total for factor, total in enumerate(space.totals) if factor not in bound]
-        return self._measure(region, bound) * product(free)
+            return held * space.untested
+        return held * product([total for factor, total in enumerate(space.totals) if factor not in bound])
 
     def share(self, region: Region) -> Fraction:
         """Return the share of the space that a region is, exactly.
@@ -81,7 +99,8 @@ class RegionCounter:
         Factors that nothing constrains cancel, and are never multiplied.
         """
         bound = self._bound(region)
-        return Fraction(self._measure(region, bound)) / product([self._space.totals[factor] for factor in bound])
+        held = self._held[id(region)][1] if id(region) in self._held else self._measure(region, bound)
+        return Fraction(held) / product([self._space.totals[factor] for factor in bound])
 
     def _bound(self, region: Region) -> frozenset[int]:
         """Return the factors that a literal of the space or a box of the region constrains."""
@@ -171,7 +190,7 @@ class RegionCounter:
             # A box that misses the inside somewhere leaves out nothing.
             if all(mask for _, mask in clause):
                 clauses.add(tuple(clause))
-        return frozenset(clauses)
+        return _uncovered(frozenset(clauses))
 
     def _count(self, clauses: frozenset[Clause], inside: Box) -> Measure:
         """Measure, over the factors of the clauses alone, of what no clause covers."""
@@ -190,8 +209,8 @@ class RegionCounter:
         cached = self._cache.get(key)
         if cached is not None:
             return cached
-        self._steps += 1
-        if not self._steps % BETWEEN:
+        before, self._steps = self._steps, self._steps + 1 + len(clauses) // CLAUSES
+        if self._steps // BETWEEN > before // BETWEEN:
             current().ask_time("counting regions")
         if self._steps > self._max_steps:
             raise CountingLimitError(
@@ -200,14 +219,52 @@ class RegionCounter:
                 max_steps=self._max_steps,
             )
         total: Measure = 0
-        for _, weight, rest, freed in self._branches(clauses, inside):
-            part = weight
-            for factor in freed:
-                part *= self._space.weight(factor, inside.get(factor, self._space.full[factor]))
-            if part:
-                total += part * self._count(rest, inside)
+        if any(len(clause) == 1 for clause in clauses):
+            left, narrower = self._narrowed(clauses, inside)
+            open_factors = _factors(left)
+            total = product(
+                [self._space.weight(f, narrower.get(f, self._space.full[f])) for f in used if f not in open_factors]
+            )
+            if total:
+                total *= self._count(left, narrower)
+        else:
+            for _, weight, rest, freed in self._branches(clauses, inside):
+                part = weight
+                for factor in freed:
+                    part *= self._space.weight(factor, inside.get(factor, self._space.full[factor]))
+                if part:
+                    total += part * self._count(rest, inside)
         self._cache[key] = total
         return total
+
+    def _narrowed(self, clauses: frozenset[Clause], inside: Box) -> tuple[frozenset[Clause], Box]:
+        """Return what is left of clauses outside those of one factor, and the box without them."""
+        # What a clause of one factor covers is no longer allowed of it (unit propagation): others may become shorter.
+        left, box = clauses, dict(inside)
+        while True:
+            covered: dict[int, int] = {}
+            for clause in left:
+                if len(clause) == 1:
+                    ((factor, mask),) = clause
+                    covered[factor] = covered.get(factor, 0) | mask
+            if not covered:
+                return _uncovered(left), box
+            for factor, mask in covered.items():
+                box[factor] = box.get(factor, self._space.full[factor]) & ~mask
+                if not box[factor]:
+                    return frozenset(), box
+            shorter = set[Clause]()
+            for clause in left:
+                own = tuple(
+                    (factor, mask & box[factor] if factor in covered else mask)
+                    for factor, mask in clause
+                    if factor not in covered or mask & box[factor] != box[factor]
+                )
+                if all(mask for _, mask in own):
+                    if not own:
+                        return frozenset(), {**box, clause[0][0]: 0}
+                    shorter.add(own)
+            left = frozenset(shorter)
 
     def _branches(
         self, clauses: frozenset[Clause], inside: Box
@@ -275,6 +332,24 @@ class RegionCounter:
             self._chances[factor, mask] = atoms, cumulated / cumulated[-1]
         atoms, cumulated = self._chances[factor, mask]
         return np.asarray(atoms[np.searchsorted(cumulated, rng.random(size), side="right")])
+
+
+def _uncovered(clauses: frozenset[Clause]) -> frozenset[Clause]:
+    """Return the clauses without those that another one on the same factors covers."""
+    groups: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+    for clause in clauses:
+        groups.setdefault(tuple(factor for factor, _ in clause), []).append(tuple(mask for _, mask in clause))
+    if len(groups) == len(clauses):
+        return clauses
+    out = set[Clause]()
+    for factors, boxes in groups.items():
+        kept: list[tuple[int, ...]] = []
+        # Larger boxes come first, so that one pass finds what they cover.
+        for box in sorted(boxes, key=lambda masks: -sum(mask.bit_count() for mask in masks)):
+            if not any(all(a & ~b == 0 for a, b in zip(box, other, strict=True)) for other in kept):
+                kept.append(box)
+        out |= {tuple(zip(factors, box, strict=True)) for box in kept}
+    return frozenset(out)
 
 
 def _factors(clauses: Iterable[Clause]) -> set[int]:

@@ -202,7 +202,8 @@ class DeskApp:
         if first == "files" and more == "trial":
             return _html(await self.screens.trial(name))
         if first == "record" and query.get("audience") in ("public", "checkers"):
-            return _plain(record_of(self.desk.state, self.desk, query["audience"]))
+            private = self.desk.person.role == "checker" and query["audience"] == "checkers"
+            return _plain(record_of(self.desk.state, self.desk, "checkers" if private else "public"))
         screen = self.screens.screen(first, name)
         return _problem(404, "Not found", "There is no such page.") if screen is None else _html(screen)
 

@@ -16,7 +16,7 @@ from glassine.desk.desk import Desk, digest_of
 from glassine.desk.folder import HEAD, LARGEST_MODEL, kind_of
 from glassine.desk.state import FileState, Version
 from glassine.desk.stated import STATED
-from glassine.desk.workers import Done, Job, run
+from glassine.desk.workers import Done, Job, Workers
 from glassine.errors import DeskError
 
 VERDICTS = {0: "within policy", 1: "outside policy", 3: "inconclusive"}
@@ -34,6 +34,8 @@ SAID = {
     "certificate": "A certificate that the analyst stated. It goes with a model.",
     "findings": "Findings that the analyst stated. The desk audits the model itself.",
 }
+LARGEST_FINDINGS = 4_000_000
+"""Bytes of findings that are read for the verdict that they state."""
 ASK_FORMAT = "The model in a format that is no code: skops, ONNX or Glassine's JSON, in place of the pickle."
 
 
@@ -50,6 +52,7 @@ class Audits:
 
     def __init__(self, desk: Desk, workers: int = 2) -> None:
         self._desk = desk
+        self.workers = Workers()
         self._places = asyncio.Semaphore(workers)
         self._running: dict[tuple[str, str, str], asyncio.Task[None]] = {}
         self._results: dict[str, dict[str, Any]] = {}
@@ -79,6 +82,7 @@ class Audits:
         for task in list(self._running.values()):
             task.cancel()
         await asyncio.gather(*self._running.values(), return_exceptions=True)
+        await self.workers.stop()
 
     def result(self, version: Version) -> dict[str, Any] | None:
         """Return the stored result of a version's present audit; None if it waits, or the stored bytes changed."""
@@ -143,6 +147,8 @@ class Audits:
         result: dict[str, Any] = {"kind": kind, "verdict": NOT_AUDITED, "message": "", "page": None, "report": ""}
         if kind != "model":
             result["message"] = SAID.get(kind, f"A file of Glassine ({kind}). It goes with a model.")
+            if kind == "findings":
+                result["message"] += _verdict_of(desk.folder.read(file.name, LARGEST_FINDINGS))
             return result
         held = desk.own / "held" / version.sha256
         if not held.is_file():
@@ -154,7 +160,7 @@ class Audits:
                 temporary.rename(held)
             finally:
                 temporary.unlink(missing_ok=True)
-        done = await run(self.job("audit", {file.name: (held, version.sha256)}, answers))
+        done = await self.workers.run(self.job("audit", {file.name: (held, version.sha256)}, answers))
         verdict = VERDICTS.get(done.status)
         if done.status == 2:
             # No model that can be read: nothing is compared with it later, and nothing is made from it.
@@ -178,7 +184,7 @@ class Audits:
         digests = {file.name: file.now.sha256, beside.name: beside.now.sha256}
         words = ("certificate", "verify", "--", f"./{file.name}", f"./{beside.name}")
         async with self._places:
-            return await run(Job(words=words, reads=reads, digests=digests))
+            return await self.workers.run(Job(words=words, reads=reads, digests=digests))
 
     async def evidence(self, file: FileState, form: str) -> Done:
         """Return the answers to what an authority asks, from the desk's own audit."""
@@ -187,7 +193,7 @@ class Audits:
         report.write_text(json.dumps(findings), encoding="utf-8")
         try:
             words = ("evidence", "report.json", "--for", form, "-o", "evidence.html")
-            return await run(Job(words=words, reads={"report.json": report}, writes=("evidence.html",)))
+            return await self.workers.run(Job(words=words, reads={"report.json": report}, writes=("evidence.html",)))
         finally:
             report.unlink()
 
@@ -215,7 +221,7 @@ class Audits:
                 writes=("trial.json",),
                 module="glassine.desk.trial",
             )
-            done = await run(job)
+            done = await self.workers.run(job)
         found: list[dict[str, Any]] | None = _json(done.files.get("trial.json"))
         return found
 
@@ -239,7 +245,7 @@ class Audits:
         else:
             words += ["--policy", policy.policy]
         for name, value in answers.items():
-            option, kind, _ = STATED[name]
+            option, kind = STATED[name].option, STATED[name].kind
             if kind == "file":
                 reads[value["name"]] = self._desk.folder.path / value["name"]
                 digests[value["name"]] = value["sha256"]
@@ -259,13 +265,45 @@ class Audits:
         names = {f"{stem}-before{ending}": (then, before.sha256), f"{stem}-now{ending}": (now, file.now.sha256)}
         # Several models are judged in a domain; what else was stated is of one of them.
         stated = {name: value for name, value in file.now.answers.items() if name == "domain"}
+        both = Job(
+            words=[f"./{name}" for name in names],
+            reads={name: path for name, (path, _) in names.items()},
+            digests={name: digest for name, (_, digest) in names.items()},
+            writes=("changes.json", "domain.json"),
+            module="glassine.desk.both",
+        )
         async with self._places:
-            done: Done = await run(self.job("audit", names, stated, ("--together",)))
-        if not stated and done.status == 2:
-            message = "several models are judged by their public cut points. Ask for them, and record the answer."
-            return {"status": done.status, "message": message, "page": None}
-        page = _json(done.files.get("page.json"))
-        return {"status": done.status, "message": done.message, "page": page}
+            compared = await self.workers.run(both)
+            widest = compared.files.get("domain.json", b"")
+            job = self.job("audit", names, stated, ("--together",))
+            made = self._desk.own / f"upload-{os.urandom(8).hex()}.json"
+            try:
+                if not stated and widest:
+                    made.write_bytes(widest)
+                    # Before the two dashes: names of models follow them.
+                    job.words = [job.words[0], "--domain", ".widest.json", *job.words[1:]]
+                    job.reads = {**job.reads, ".widest.json": made}
+                done = await self.workers.run(job)
+            finally:
+                made.unlink(missing_ok=True)
+        message = done.message
+        if not stated and not widest and done.status == 2:
+            message = compared.message or "they could not be read."
+        return {
+            "message": message,
+            "page": _json(done.files.get("page.json")),
+            "changes": _json(compared.files.get("changes.json")),
+            "widest": not stated,
+        }
+
+
+def _verdict_of(data: bytes) -> str:
+    """Return a sentence on the verdict that findings state; empty if they state none."""
+    try:
+        said = json.loads(data)["verdict"]
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return ""
+    return f" They state the verdict {said}." if said in VERDICTS.values() else ""
 
 
 def _json(data: bytes | None) -> Any:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import sys
 
 
-def main() -> None:
-    """Limit this process as its first two arguments say, bytes and seconds, and run a module with the rest."""
-    memory, seconds, module, *words = sys.argv[1:]
+def limit(memory: int, seconds: int) -> None:
+    """Limit this process: bytes of address space, and processor seconds."""
     try:
         import resource
     except ImportError:
         # Windows has no such limits; the time that the desk waits for a worker holds everywhere.
-        pass
-    else:
-        resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
-        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    # Of this process alone: a forked one starts at zero.
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def main() -> None:
+    """Limit this process as its first two arguments say, bytes and seconds, and run a module with the rest."""
+    memory, seconds, module, *words = sys.argv[1:]
+    limit(int(memory), int(seconds))
     sys.argv = ["glassine", *words]
     import runpy
 

@@ -57,6 +57,8 @@ class Desk:
         Who acts.
     clock : callable, optional
         Returns the time, with a zone; the system's in UTC by default.
+    key : path-like, optional
+        Private Ed25519 key, PEM, that signs what is exported and signed off.
 
     Raises
     ------
@@ -64,9 +66,17 @@ class Desk:
         If the folder, the record or the settings cannot be used.
     """
 
-    def __init__(self, path: str | os.PathLike[str], person: Person, *, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        person: Person,
+        *,
+        clock: Callable[[], datetime] = _now,
+        key: str | os.PathLike[str] | None = None,
+    ) -> None:
         self.folder = Folder(path)
         self.person = person
+        self.key = key
         self._clock = clock
         self.own = self.folder.path / OWN
         self._make_own()

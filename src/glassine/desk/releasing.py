@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -13,6 +15,7 @@ from glassine import __version__
 from glassine.desk.acro import as_results
 from glassine.desk.desk import Desk, text_of
 from glassine.desk.events import DeskEvent
+from glassine.desk.heads import chain_of, envelope, exported
 from glassine.desk.state import DECISIONS, DeskState, Signing
 from glassine.errors import DeskError, RefusedActionError
 from glassine.files import json_text
@@ -67,7 +70,10 @@ def sign(desk: Desk, asked: Mapping[str, Any]) -> int:
             if author and not named:
                 raise RefusedActionError(f"{file.name} belongs to your account: another checker signs it.")
             files.append({"file": file.id, "name": file.name, "sha256": file.now.sha256, "acro": file.now.acro})
-        body = {**stated, "files": files, "head": log.head}
+        body: dict[str, Any] = {**stated, "files": files, "head": log.head}
+        if desk.key is not None:
+            made = envelope(desk, json.dumps(body, sort_keys=True))
+            body["signature"] = {name: made[name] for name in ("public_key", "signature")}
         return log.append("signed", desk.person, desk.now(), body).number
 
 
@@ -91,26 +97,33 @@ def release(desk: Desk, number: int, render: Render) -> Path:
     place = sorted(state.signings).index(number) + 1
     target = desk.folder.path / f"release-{place}"
     private = desk.folder.path / f"checkers-{place}"
-    # A killed process may have left the folders without the event: they are as they would be written now.
-    if not (target.is_dir() and not target.is_symlink()):
-        temporary = desk.own / f"release-{os.urandom(8).hex()}"
-        try:
-            _write(desk, state, signing, temporary, render)
-            kept = desk.own / f"{temporary.name}-checkers"
-            kept.mkdir()
-            _write_new(kept / "record.json", json_text(record_of(state, desk, "checkers", signing)))
-            _write_new(kept / "record.html", render(record_of(state, desk, "checkers", signing)))
-            head = {"identity": desk.identity, "entries": len(state.events), "head": desk.head}
-            _write_new(kept / "chain.json", json_text(head))
-            if not private.exists():
-                kept.rename(private)
+    temporary = desk.own / f"release-{os.urandom(8).hex()}"
+    kept = desk.own / f"{temporary.name}-checkers"
+    try:
+        _write(desk, state, signing, temporary, render)
+        notes = record_of(state, desk, "checkers", signing)
+        kept.mkdir()
+        _write_new(kept / "record.json", json_text(notes))
+        _write_new(kept / "record.html", render(notes))
+        _write_new(kept / "chain.json", exported(desk, chain_of(desk)))
+        # A killed process may have left a folder without the event: it is as it would be written now. Another folder
+        # of this name can hold files without an approval.
+        if os.path.lexists(target):
+            if _content(target) != _content(temporary):
+                raise DeskError(
+                    f"{target} exists and is not this release.", remedy="Move it away, then write it.", path=target
+                )
+        else:
             temporary.rename(target)
-        finally:
-            for left in (temporary, desk.own / f"{temporary.name}-checkers"):
-                shutil.rmtree(left, ignore_errors=True)
-    for one in signing.body["files"]:
-        if desk.folder_digest(target / one["name"]) != one["sha256"]:
-            raise DeskError(f"{target} exists and is not this release.", remedy="Move it away.", path=target)
+        if not os.path.lexists(private):
+            kept.rename(private)
+        elif _signed_off(private) != notes["sign_off"]:
+            raise DeskError(
+                f"{private} exists and is not of this release.", remedy="Move it away, then write it.", path=private
+            )
+    finally:
+        for left in (temporary, kept):
+            shutil.rmtree(left, ignore_errors=True)
     body = {"signing": number, "folder": target.name, "files": [dict(one, acro=None) for one in signing.body["files"]]}
     if number not in desk.refresh().written:
         desk.record("released", body)
@@ -137,7 +150,31 @@ def _write(desk: Desk, state: DeskState, signing: Signing, target: Path, render:
     public = record_of(state, desk, "public", signing)
     _write_new(target / "results.json", json_text(as_results(entries)))
     _write_new(target / "record.json", json_text(public))
+    if desk.key is not None:
+        _write_new(target / "record.signed.json", exported(desk, public))
     _write_new(target / "record.html", render(public))
+
+
+def _content(folder: Path) -> dict[str, str | None]:
+    """Return the SHA-256 of every regular file under a folder, by its path; None for what is no such file."""
+    found: dict[str, str | None] = {}
+    for place, folders, names in os.walk(folder):
+        for name in (*names, *folders):
+            path = Path(place, name)
+            status = path.lstat()
+            if stat.S_ISREG(status.st_mode):
+                found[str(path.relative_to(folder))] = Desk.folder_digest(path)
+            elif not stat.S_ISDIR(status.st_mode):
+                found[str(path.relative_to(folder))] = None
+    return found if not folder.is_symlink() else {"": None}
+
+
+def _signed_off(folder: Path) -> object:
+    """Return the sign-off that the record in a folder is of; None if it holds none."""
+    try:
+        return json.loads((folder / "record.json").read_bytes())["sign_off"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _write_new(path: Path, text: str) -> None:
@@ -176,7 +213,7 @@ def record_of(state: DeskState, desk: Desk, audience: str, signing: Signing | No
             "files": [{"name": one["name"], "sha256": one["sha256"]} for one in signing.body["files"]],
         }
     if audience == "checkers":
-        record["chain"] = {"identity": desk.identity, "entries": len(state.events), "head": desk.head}
+        record["chain"] = chain_of(desk)
     return record
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import functools
 import io
-import json
 import re
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -19,6 +19,7 @@ from glassine.desk.acro import ACRO_FILES
 from glassine.desk.auditing import ASK_FORMAT, Audits
 from glassine.desk.desk import Desk
 from glassine.desk.folder import IMAGES
+from glassine.desk.heads import chain_of, exported
 from glassine.desk.releasing import LIMITS, record_of
 from glassine.desk.state import DECISIONS, WORDS, FileState, Version
 from glassine.desk.stated import STATED
@@ -163,7 +164,11 @@ class Screens:
         elif kind == "table" and file.name.lower().endswith((".csv", ".tsv")):
             split = "\t" if file.name.lower().endswith(".tsv") else ","
             lines = csv.reader(io.StringIO(data.decode("utf-8-sig", "replace")), delimiter=split)
-            values["rows"] = [row[:MOST_COLUMNS] for row, _ in zip(lines, range(MOST_ROWS + 1), strict=False)]
+            with suppress(csv.Error):  # Such as a field of more than 131,072 characters
+                for row, _ in zip(lines, range(MOST_ROWS + 1), strict=False):
+                    values["rows"].append(row[:MOST_COLUMNS])
+            if not values["rows"]:
+                values["text"] = clean(data.decode("utf-8", "replace"))
             cells = (file.now.acro or {}).get("cells", {})
             for rule, places in cells.items():
                 for row, column in places:
@@ -212,8 +217,8 @@ class Screens:
         """
         what = asked.get("what")
         if what == "record":
-            audience = "checkers" if asked.get("audience") == "checkers" else "public"
-            text = json.dumps(record_of(self._desk.state, self._desk, audience), indent=2) + "\n"
+            audience = self._audience if asked.get("audience") == "checkers" else "public"
+            text = exported(self._desk, record_of(self._desk.state, self._desk, audience))
             self._desk.record("exported", {"audience": audience})
             return text.encode(), _download("application/json", f"record-{audience}.json")
         file = self._desk.file(str(asked.get("file", "")))
@@ -356,6 +361,11 @@ class Screens:
             "needed": desk.settings.needed,
             "missing": [item for item in requests if item not in asked],
             "requests": requests,
+            "asked": {
+                name: one
+                for name, one in STATED.items()
+                if one.asks(str(((result or {}).get("page") or {}).get("kind", "")))
+            },
             "before": file.before,
             "compared": self._compared(file),
             "domains": [
@@ -396,8 +406,14 @@ class Screens:
         }
 
     def _record(self, _: str) -> dict[str, Any]:
-        record = record_of(self._desk.state, self._desk, "checkers")
-        return {"record": record, "events": list(reversed(record["events"]))[:500]}
+        # Notes are for checkers: an analyst's desk shows the decisions alone.
+        record = record_of(self._desk.state, self._desk, self._audience)
+        return {"record": record, "chain": chain_of(self._desk), "events": list(reversed(record["events"]))[:500]}
+
+    @property
+    def _audience(self) -> str:
+        """Who looks at the records of this desk."""
+        return "checkers" if self._desk.person.role == "checker" else "public"
 
 
 def _download(kind: str, name: str) -> dict[str, str]:

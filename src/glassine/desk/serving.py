@@ -35,6 +35,7 @@ async def run_desk(app: DeskApp, listening: socket) -> bool:
     """Serve until a signal ends it; return whether it ended because its code was used twice."""
     import uvicorn
 
+    await app.audits.workers.start()
     server = uvicorn.Server(configured(app.asgi, limits=app.limits, access=app.access))
     watching = asyncio.create_task(app.watch())
     contested = asyncio.create_task(app.session.contested.wait())
@@ -48,6 +49,7 @@ async def run_desk(app: DeskApp, listening: socket) -> bool:
         watching.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await watching
+        app.workbench.stop()
         await app.audits.stop()
         ended = contested.done()
         contested.cancel()

@@ -3,21 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from glassine.desk.folder import Folder
 from glassine.errors import DeskError, RefusedActionError
 
-STATED: dict[str, tuple[str, str, str]] = {
-    "one_record_per_person": ("--one-record-per-person", "flag", "No person has several training records."),
-    "unweighted": ("--unweighted", "flag", "No weights were used in training."),
-    "stated_leaf": ("--stated-leaf", "number", "Fewest training records of any leaf or rule"),
-    "stated_step": ("--stated-step", "number", "Step to whose multiples published counts are rounded"),
-    "n": ("--n", "number", "Training records of a regression"),
-    "settings_tried": ("--settings-tried", "number", "Settings among which one was chosen on the data"),
-    "domain": ("--domain", "file", "File of the folder that holds the public cut points"),
+
+@dataclass(frozen=True, slots=True)
+class StatedField:
+    """What a publisher can state of the training data."""
+
+    option: str  # Of the command that audits
+    kind: Literal["flag", "number", "share", "choice", "file"]
+    words: str
+    choices: tuple[str, ...] = ()
+    most: float = 0.5  # The largest share
+    of: tuple[str, ...] = ()  # Words of which the kind of a model has one; empty for all kinds
+
+    def asks(self, kind: str) -> bool:
+        """Return whether it is asked of models of a kind."""
+        return not self.of or not kind or any(word in kind for word in self.of)
+
+
+CELLS = ("tree", "rule", "ensemble", "additive", "surrogate")
+STATED: dict[str, StatedField] = {
+    "one_record_per_person": StatedField("--one-record-per-person", "flag", "No person has several training records."),
+    "unweighted": StatedField("--unweighted", "flag", "No weights were used in training."),
+    "public_cuts": StatedField(
+        "--public-cuts", "flag", "All cut points were fixed without the training data.", of=CELLS
+    ),
+    "stated_leaf": StatedField("--stated-leaf", "number", "Fewest training records of any leaf or rule", of=CELLS),
+    "stated_step": StatedField(
+        "--stated-step", "number", "Step to whose multiples published counts are rounded", of=CELLS
+    ),
+    "n": StatedField("--n", "number", "Training records", of=("regression", "ensemble")),
+    "base_rate": StatedField(
+        "--base-rate", "share", "Share of the rarer of two classes, such as 0.1", of=("ensemble",)
+    ),
+    "learning_rate": StatedField(
+        "--learning-rate", "share", "Learning rate of boosted trees", most=1.0, of=("ensemble",)
+    ),
+    "family": StatedField(
+        "--family",
+        "choice",
+        "Family of the outcome",
+        ("gaussian", "binomial", "poisson", "gamma", "cox", "multinomial"),
+        of=("regression",),
+    ),
+    "errors": StatedField(
+        "--errors", "choice", "What standard errors follow from", ("model", "robust"), of=("regression",)
+    ),
+    "settings_tried": StatedField("--settings-tried", "number", "Settings among which one was chosen on the data"),
+    "domain": StatedField("--domain", "file", "File of the folder that holds the public cut points", of=CELLS),
 }
-"""What a publisher can state, by field of the form: its option, its kind and its words."""
+"""What a publisher can state, by field of the form."""
 
 
 def stated_of(asked: Mapping[str, Any], folder: Folder) -> dict[str, Any]:
@@ -26,10 +66,11 @@ def stated_of(asked: Mapping[str, Any], folder: Folder) -> dict[str, Any]:
     Raises
     ------
     RefusedActionError
-        If a number is no whole number of at least 1, or a file is none of the folder.
+        If a value is none of its kind, or a file is none of the folder.
     """
     stated: dict[str, Any] = {}
-    for name, (_, kind, words) in STATED.items():
+    for name, statement in STATED.items():
+        kind, words = statement.kind, statement.words
         value = asked.get(name)
         if value in (None, "", False):
             continue
@@ -40,6 +81,18 @@ def stated_of(asked: Mapping[str, Any], folder: Folder) -> dict[str, Any]:
             if not (text.isascii() and text.isdigit() and int(text[:10]) >= 1 and len(text) <= 9):
                 raise RefusedActionError(f"{words} must be a whole number of at least 1.", field=name)
             stated[name] = int(text)
+        elif kind == "share":
+            try:
+                share = float(str(value))
+            except ValueError:
+                share = 0.0
+            if not 0 < share <= statement.most:
+                raise RefusedActionError(f"{words}: state a number above 0, up to {statement.most:g}.", field=name)
+            stated[name] = share
+        elif kind == "choice":
+            if value not in statement.choices:
+                raise RefusedActionError(f"{words}: choose one of {', '.join(statement.choices)}.", field=name)
+            stated[name] = value
         else:
             try:
                 digest, _ = folder.digest(str(value))

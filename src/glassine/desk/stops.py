@@ -1,4 +1,4 @@
-"""The stops of the reveal-less slider, in a worker: distinct scrubbed copies, each audited without records."""
+"""The stops of the reveal-less slider, in a worker: distinct scrubbed copies, each audited, with or without records."""
 
 from __future__ import annotations
 
@@ -11,30 +11,50 @@ from typing import Any, Literal
 
 from glassine.auditing.api import audit
 from glassine.auditing.policy import NAMED, Policy
+from glassine.data.labels import Sample
+from glassine.data.sources import read_table
 from glassine.domain import Domain
 from glassine.errors import GlassineError
 from glassine.files import read_once, write_json
-from glassine.formats import load_file
+from glassine.formats import PublishedModel, load_file
 from glassine.formats.canonical import written
 from glassine.formats.registry import writer
+from glassine.records.headers import RecordsFile
+from glassine.records.purpose import Purpose
+from glassine.scrubbing.cost import NAMES, quality
 from glassine.scrubbing.scrub import scrub
 
 LEAVES = (0, 2, 5, 10, 20, 50, 100, 200)
 COUNTS: tuple[Literal["keep", "coarsen", "remove"], ...] = ("keep", "coarsen", "remove")
 """With the model as trained, 25 settings."""
+SAID = {"keep": "kept", "coarsen": "rounded", "remove": "removed"}
 
 
 def main() -> None:
-    """Print a line of JSON for each stop; arguments: the model, its domain, and a policy, a TOML file or a name."""
-    model, domain, limits = sys.argv[1:]
-    for stop in stops(Path(model), domain, limits):
+    """Print a line of JSON for each stop.
+
+    Arguments: the model, its domain, and a policy, a TOML file or a name; then, if the copies are measured, the target,
+    the records, and held-out records if there are any.
+    """
+    model, place, limits, *measured = sys.argv[1:]
+    domain = Domain.read(place)
+    members, holdout = Sample(), Sample()
+    if measured:
+        target, *files = measured
+        samples = [Sample(_records(Path(file), domain), target) for file in files]
+        members, holdout = samples[0], samples[1] if len(samples) > 1 else Sample()
+    for stop in stops(Path(model), domain, limits, members, holdout):
         sys.stdout.write(json.dumps(stop) + "\n")
         sys.stdout.flush()
 
 
-def stops(path: Path, domain_path: str, limits: str) -> Iterator[dict[str, Any]]:
-    """Yield the distinct copies of a model, first itself; each is written as ``stop-N.json``."""
-    file, domain = read_once(path), Domain.read(domain_path)
+def _records(path: Path, domain: Domain) -> Any:
+    return read_table(RecordsFile(path=path), Purpose.ORDINARY, domain)
+
+
+def stops(path: Path, domain: Domain, limits: str, members: Sample, holdout: Sample) -> Iterator[dict[str, Any]]:
+    """Yield the distinct copies of a model, first itself; each is written as ``stop-N.json`` before it is yielded."""
+    file = read_once(path)
     policy = NAMED[limits].policy if limits in NAMED else Policy.from_toml(limits)
     model = load_file(file, domain).model
     seen: set[bytes] = set()
@@ -42,18 +62,19 @@ def stops(path: Path, domain_path: str, limits: str) -> Iterator[dict[str, Any]]
         (-1, "keep"),
         *itertools.product(LEAVES, COUNTS),
     ]
+    held = None if holdout.data is None else holdout
     for smallest, counts in settings:
         try:
             copy = model
             if smallest >= 0:
-                copy = scrub(model, domain, smallest_leaf=smallest, counts=counts).model
+                copy = scrub(model, domain, smallest_leaf=smallest, counts=counts, data=members.data).model
             data = written(copy, writer("json", copy))
         except GlassineError:
             continue
         if data in seen:
             continue
         seen.add(data)
-        findings = audit(copy, domain=domain, policy=policy)
+        findings = audit(copy, members.data, members.target, domain=domain, policy=policy, holdout=held)
         number = len(seen) - 1
         write_json(json.loads(data), f"stop-{number}.json")
         failed = [check.meaning for check in findings.checks if check.status == "fail"]
@@ -62,13 +83,27 @@ def stops(path: Path, domain_path: str, limits: str) -> Iterator[dict[str, Any]]
             "number": number,
             "as_trained": smallest < 0,
             "smallest_leaf": max(smallest, 0),
-            "counts": counts,
+            "counts": SAID[counts],
             "parts": findings.model.n_parts,
             "verdict": findings.verdict,
             "failed": len(failed),
             "unknown": len(unknown),
             "why": (failed or unknown or [""])[0],
+            **_measured(copy, holdout if holdout.data is not None else members),
         }
+
+
+def _measured(model: PublishedModel, on: Sample) -> dict[str, Any]:
+    """Return how well a model predicts the records, in a figure and in words; None and empty without records."""
+    if on.data is None:
+        return {"quality": None, "predicts": ""}
+    try:
+        name, values = next(iter(quality(model, on.data, str(on.target)).items()))
+    except GlassineError as error:
+        return {"quality": None, "predicts": str(error)}
+    value = values["value"]
+    said = "not known" if value is None else f"{value:.1%}" if name == "accuracy" else f"{value:.3f}"
+    return {"quality": value, "predicts": f"{NAMES[name]} {said}"}
 
 
 if __name__ == "__main__":

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import os
 import tomllib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,13 @@ from glassine.desk.auditing import Audits
 from glassine.desk.desk import Desk, text_of
 from glassine.desk.folder import RECORDS
 from glassine.desk.state import FileState
-from glassine.desk.workers import Job, run
+from glassine.desk.workers import Job, Workers
 from glassine.errors import DeskError, RefusedActionError
 
 FITS = {"tree": "Decision tree", "rule-list": "Rule list", "additive": "Additive model"}
 TYPES = ("integer", "real", "category", "binary")
-LARGEST_LEDGER = 50_000_000
+SOON = 3.0
+"""Seconds that a press waits for the copies; after them they appear as they are made."""
 
 
 def guess(epsilon: float) -> float:
@@ -32,6 +34,60 @@ def guess(epsilon: float) -> float:
     0.731
     """
     return 1 / (1 + math.exp(-epsilon))
+
+
+class Stops:
+    """The copies of the slider of one model, as they are made.
+
+    Parameters
+    ----------
+    grown : callable
+        Called when there are more.
+    """
+
+    def __init__(self, grown: Callable[[], None]) -> None:
+        self.made: list[dict[str, Any]] = []
+        self.failure = ""
+        self.task: asyncio.Task[None] | None = None
+        self._grown = grown
+
+    @property
+    def running(self) -> bool:
+        """Whether more are being made."""
+        return self.task is not None and not self.task.done()
+
+    def cancel(self) -> None:
+        """End the making."""
+        if self.task is not None:
+            self.task.cancel()
+
+    async def make(self, workers: Workers, job: Job) -> None:
+        """Run the job that makes them."""
+        try:
+            done = await workers.run(job)
+            self.failure = "" if self.made else done.message or "no copy could be made."
+        finally:
+            self._grown()
+
+    def take(self, folder: Path) -> None:
+        """Take in what the job has written of them so far."""
+        n_known = len(self.made)
+        with suppress(OSError):
+            lines = (folder / ".out").read_bytes().split(b"\n")[:-1]
+            for line in lines[n_known:]:
+                with suppress(ValueError):
+                    stop = json.loads(line)
+                    stop["model"] = (folder / f"stop-{stop['number']}.json").read_text(encoding="utf-8")
+                    self.made.append(stop)
+        if len(self.made) == n_known:
+            return
+        # Fewer failed checks to the right; of equal ones, what predicts worse, or has fewer parts.
+        as_trained = [one for one in self.made if one["as_trained"]]
+        others = [one for one in self.made if not one["as_trained"]]
+        self.made = as_trained + sorted(
+            others, key=lambda one: (-one["failed"], -one["unknown"], -(one["quality"] or 0), -one["parts"])
+        )
+        self._grown()
 
 
 class Workbench:
@@ -51,7 +107,7 @@ class Workbench:
         self.version = 0  # Grows with every change that a page shows
         self._forms: dict[str, list[dict[str, Any]]] = {}
         self._shown: dict[tuple[str, str], dict[str, Any]] = {}
-        self._stops: dict[str, list[dict[str, Any]]] = {}
+        self._stops: dict[str, Stops] = {}
 
     def values(self, chosen: str) -> dict[str, Any]:
         """Return what the screen shows, of a chosen model."""
@@ -64,6 +120,7 @@ class Workbench:
         return {
             "models": models,
             "shown": shown,
+            "fixed": "an ensemble" if "ensemble" in str(((result or {}).get("page") or {}).get("kind", "")) else "",
             "additive": "additive" in str(((result or {}).get("page") or {}).get("kind", "")),
             "domains": [file for file in files if kinds[file.id] == "domain"],
             "records": [one for one in self._desk.folder.files() if one.name.lower().endswith(RECORDS)],
@@ -71,7 +128,8 @@ class Workbench:
             "form": self._forms.get("" if shown is None else shown.now.sha256),
             "seen": self._desk.state.seen.get("" if shown is None else shown.name, {}),
             "known": {c: v for (name, c), v in self._shown.items() if shown is not None and name == shown.name},
-            "stops": self._stops.get("" if shown is None else shown.now.sha256),
+            "making": (making := self._stops.get("" if shown is None else shown.now.sha256)),
+            "stops": making.made if making is not None and making.made else None,
             "fits": FITS,
             "types": TYPES,
             "key": os.urandom(8).hex(),
@@ -90,6 +148,8 @@ class Workbench:
             "seen": self._seen,
             "domain": self._domain,
             "stops": self._make_stops,
+            "cancel": self._cancel,
+            "forget": self._forget,
             "keep": self._keep,
             "ledger": self._ledger,
             "spend": self._spend,
@@ -100,6 +160,11 @@ class Workbench:
         done = await actions[action](asked)
         self.version += 1
         return done
+
+    def stop(self) -> None:
+        """End what is being made."""
+        for making in self._stops.values():
+            making.cancel()
 
     def _model(self, asked: Mapping[str, Any]) -> tuple[FileState, Path]:
         file = self._desk.file(text_of(asked, "file"))
@@ -113,7 +178,9 @@ class Workbench:
         file, held = self._model(asked)
         name = f"model{os.path.splitext(file.name)[1]}"
         words = ("domain", "new", "--model", name, "-o", "form.toml")
-        done = await run(Job(words=words, reads={name: held}, digests={name: file.now.sha256}, writes=("form.toml",)))
+        done = await self._audits.workers.run(
+            Job(words=words, reads={name: held}, digests={name: file.now.sha256}, writes=("form.toml",))
+        )
         if done.status != 0:
             raise RefusedActionError(done.message)
         drafted = tomllib.loads(done.files["form.toml"].decode())["attributes"]
@@ -128,13 +195,18 @@ class Workbench:
             # First, so that a process that ends here has not shown what is not recorded.
             self._desk.record("seen", {"domain": file.name, "column": column, "records": records})
         words = ("domain", "infer", str(self._desk.folder.path / records), "-o", "inferred.json")
-        done = await run(Job(words=words, reads={}, writes=("inferred.json",)))
+        done = await self._audits.workers.run(Job(words=words, reads={}, writes=("inferred.json",)))
         if done.status != 0:
             raise RefusedActionError(done.message)
         inferred = json.loads(done.files["inferred.json"])["attributes"]
         one = next((one for one in inferred if one["name"] == column), None)
         if one is None:
             raise RefusedActionError("the records have no column of this name.")
+        if "lo" in one:
+            read = (str(self._desk.folder.path / records), column)
+            drawn = await self._audits.workers.run(Job(words=read, reads={}, module="glassine.desk.histogram"))
+            if drawn.status == 0:
+                one["bars"] = json.loads(drawn.out)
         self._shown[file.name, column] = one
         return {}
 
@@ -157,7 +229,7 @@ class Workbench:
         checked.write_bytes(data)
         try:
             words = ("domain", "check", "domain.json")
-            done = await run(Job(words=words, reads={"domain.json": checked}))
+            done = await self._audits.workers.run(Job(words=words, reads={"domain.json": checked}))
         finally:
             checked.unlink()
         if done.status != 0:
@@ -193,7 +265,7 @@ class Workbench:
         return out
 
     async def _make_stops(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Make and audit the copies of the slider: no record is read."""
+        """Make and audit the copies of the slider; records are read only if they were chosen."""
         file, held = self._model(asked)
         domain = self._file_of(text_of(asked, "domain"))
         model, public = f"model{os.path.splitext(file.name)[1]}", f"domain{os.path.splitext(domain.name)[1]}"
@@ -203,38 +275,58 @@ class Workbench:
         limits = "policy.toml" if policy.policy_bytes else policy.policy
         if policy.policy_bytes:
             reads[limits], digests[limits] = self._desk.own / policy.policy, policy.policy_digest
-        writes = tuple(f"stop-{number}.json" for number in range(30))
-        job = Job(
-            words=(model, public, limits), reads=reads, digests=digests, writes=writes, module="glassine.desk.stops"
-        )
-        done = await run(job)
-        made = []
-        for line in done.out.splitlines():
-            with suppress(ValueError):
-                stop = json.loads(line)
-                stop["model"] = done.files[f"stop-{stop['number']}.json"].decode()
-                made.append(stop)
-        if not made:
-            raise RefusedActionError(done.message or "no copy could be made.")
-        # Fewer failed checks to the right; of equal ones, larger leaves.
-        made[1:] = sorted(made[1:], key=lambda one: (-one["failed"], -one["unknown"], -one["parts"]))
-        self._stops[file.now.sha256] = made
+        words = [model, public, limits]
+        if text_of(asked, "measured"):
+            if not text_of(asked, "predicted"):
+                raise RefusedActionError("measuring needs the column that is predicted.", field="predicted")
+            chosen = [text_of(asked, name) for name in ("measured", "held_out") if text_of(asked, name)]
+            words += [text_of(asked, "predicted")]
+            words += [str(self._desk.folder.path / self._records(name)) for name in chosen]
+        old = self._stops.pop(file.now.sha256, None)
+        if old is not None:
+            old.cancel()
+        making = self._stops[file.now.sha256] = Stops(self._grown)
+        job = Job(words=words, reads=reads, digests=digests, module="glassine.desk.stops", watch=making.take)
+        making.task = asyncio.create_task(making.make(self._audits.workers, job))
+        # Without records, all are there in a moment.
+        await asyncio.wait({making.task}, timeout=SOON)
+        if making.failure:
+            del self._stops[file.now.sha256]
+            raise RefusedActionError(making.failure)
         return {}
+
+    async def _cancel(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """End the making of copies; those that were made stay."""
+        file, _ = self._model(asked)
+        making = self._stops.get(file.now.sha256)
+        if making is not None:
+            making.cancel()
+        return {}
+
+    async def _forget(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Forget the copies, so that others can be made."""
+        await self._cancel(asked)
+        self._stops.pop(self._model(asked)[0].now.sha256, None)
+        return {}
+
+    def _grown(self) -> None:
+        self.version += 1
 
     async def _keep(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Write the chosen copy as a new file of the folder."""
         file, _ = self._model(asked)
-        made, place = self._stops.get(file.now.sha256) or [], text_of(asked, "stop")
-        if not (place.isdigit() and int(place) < len(made)):
+        making, number = self._stops.get(file.now.sha256), text_of(asked, "number")
+        made = {str(one["number"]): one for one in (making.made if making is not None else ())}
+        if number not in made:
             raise RefusedActionError("choose a copy first.", field="stop")
-        data = made[int(place)]["model"].encode()
+        data = made[number]["model"].encode()
         return {"written": await self._new(f"{os.path.splitext(file.name)[0]}-copy", ".json", data)}
 
     async def _ledger(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a ledger has left, by dataset: no record is read."""
         ledger = self._file_of(text_of(asked, "ledger"))
         words = ("ledger", "show", str(self._desk.folder.path / ledger.name), "--json")
-        done = await run(Job(words=words, reads={}))
+        done = await self._audits.workers.run(Job(words=words, reads={}))
         if done.status != 0:
             raise RefusedActionError(done.message)
         shown = json.loads(done.out)["datasets"]
@@ -242,10 +334,10 @@ class Workbench:
 
     async def _spend(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Train a private model, once for a key: the ledger is charged before the records are used."""
-        values = {name: text_of(asked, name) for name in ("key", "kind", "target", "dataset", "epsilon")}
-        for name in ("target", "dataset"):
+        values = {name: text_of(asked, name) for name in ("key", "kind", "target", "account", "epsilon")}
+        for name, needed in (("target", "a column to predict"), ("account", "a dataset of the ledger")):
             if not values[name]:
-                raise RefusedActionError(f"training needs a {name}.", field=name)
+                raise RefusedActionError(f"training needs {needed}.", field=name)
         try:
             epsilon = float(values["epsilon"])
         except ValueError:
@@ -259,16 +351,18 @@ class Workbench:
                 "this press began a training already; it charges once.",
                 remedy="Look at the ledger, then press on a new page.",
             )
-        body = {"key": values["key"], "epsilon": epsilon, "dataset": values["dataset"], "ledger": ledger.name}
+        body = {"key": values["key"], "epsilon": epsilon, "dataset": values["account"], "ledger": ledger.name}
         self._desk.record("charged", {**body, "phase": "begun"})
         place = self._desk.folder.path
         words = (
             *("fit", values["kind"], str(place / records), "--target", values["target"]),
             *("--domain", str(place / domain.name), "--epsilon", values["epsilon"]),
-            *("--ledger", str(place / ledger.name), "--dataset", values["dataset"]),
+            *("--ledger", str(place / ledger.name), "--dataset", values["account"]),
             *("-o", "model.json", "--certificate", "certificate.json"),
         )
-        done = await run(Job(words=words, reads={}, writes=("model.json", "certificate.json")))
+        done = await self._audits.workers.run(
+            Job(words=words, reads={}, writes=("model.json", "certificate.json"), forked=False)
+        )
         if done.status != 0 or "model.json" not in done.files:
             self._desk.record("charged", {**body, "phase": "failed", "text": done.message[:1000]})
             raise RefusedActionError(f"no model was written: {done.message}")
@@ -296,7 +390,7 @@ class Workbench:
         """
         file, held = self._model({"file": identity})
         words = ("edit", "model.json", "--page", "editor.html")
-        done = await run(
+        done = await self._audits.workers.run(
             Job(
                 words=words,
                 reads={"model.json": held},

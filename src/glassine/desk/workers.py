@@ -5,14 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import json
 import os
+import re
 import shutil
 import signal
+import stat
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from glassine.desk.folder import NOT_FOLLOWED
+from glassine.errors import DeskError
 
 MEMORY = 4_000_000_000
 """Bytes of address space; libraries reserve far more than they use."""
@@ -20,6 +26,10 @@ SECONDS = 120
 """Processor seconds."""
 WALL = 300.0
 """Seconds that a worker may take."""
+NAMED = re.compile(r"^(glassine|glassine\.errors\.\w+): ")
+"""What stands before an error: the command, or its class."""
+LOOK = 0.1
+"""Seconds between two looks at what a job that is watched has written."""
 LONGEST_OUTPUT = 64_000_000
 """Bytes of a result that is read."""
 
@@ -41,7 +51,7 @@ class Done:
     files: dict[str, bytes] = field(default_factory=dict)  # What it wrote, by name
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Job:
     """One run of a module: its words, the files it reads by name, and the files it writes."""
 
@@ -50,68 +60,164 @@ class Job:
     digests: Mapping[str, str] = field(default_factory=dict)
     writes: Sequence[str] = ()
     module: str = "glassine"  # What is run; the command line by default
-    process: asyncio.subprocess.Process | None = None
-    stopped: str = ""  # Why it was ended; empty if it was not
-
-    def cancel(self) -> None:
-        """End it, by its process alone."""
-        self.stopped = "it was cancelled."
-        if self.process is not None and self.process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self.process.send_signal(signal.SIGKILL)
+    # Whether the process may be forked from one that has imported an audit. Not for noise: generators of random
+    # numbers that were seeded before a fork would give the same ones in two processes.
+    forked: bool = True
+    watch: Callable[[Path], None] | None = None  # Called with the folder now and then while it runs, and at its end
 
 
-async def run(job: Job) -> Done:
-    """Run a command and return how it ended; nothing that it left stays."""
-    folder = Path(tempfile.mkdtemp(prefix="glassine-desk-"))
-    try:
-        return await _run(job, folder)
-    finally:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+class Workers:
+    """Processes that run jobs; what they read are copies in a folder that is deleted when they end."""
 
+    def __init__(self) -> None:
+        self._server: asyncio.subprocess.Process | None = None
+        self._listening: asyncio.Task[None] | None = None
+        self._ready = False
+        self._ended: dict[int, asyncio.Future[int]] = {}
+        self._pids: dict[int, int] = {}
+        self._count = 0
 
-async def _run(job: Job, folder: Path) -> Done:
-    for name, source in job.reads.items():
-        digest = await asyncio.to_thread(_copy, source, folder / name)
-        if digest != job.digests.get(name, digest):
-            return Done(status=-1, out="", message=f"{name} changed while it was being read.")
-    if job.stopped:
-        return Done(status=-1, out="", message=job.stopped)
-    # -P: the worker's folder, which holds files of others, is no place to import from.
-    command = [sys.executable, "-P", "-m", "glassine.desk.confined", str(MEMORY), str(SECONDS), job.module, *job.words]
-    with (folder / ".out").open("wb") as out, (folder / ".err").open("wb") as said:
-        job.process = await asyncio.create_subprocess_exec(
-            *command,
-            cwd=folder,
-            env={**ENVIRONMENT, "HOME": str(folder), "PATH": os.defpath},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=out,
-            stderr=said,
+    async def start(self) -> None:
+        """Start the process that others are forked from, where the system forks."""
+        if not hasattr(os, "fork"):
+            return
+        self._server = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "glassine.desk.forking", str(MEMORY), str(SECONDS)),
+            cwd=tempfile.gettempdir(),
+            env={**ENVIRONMENT, "PATH": os.defpath},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
             start_new_session=True,
         )
+        self._listening = asyncio.create_task(self._listen(self._server))
+
+    async def stop(self) -> None:
+        """End the process that others are forked from."""
+        if self._server is None or self._listening is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            self._server.kill()
+        await self._listening
+        await self._server.wait()
+        self._server = None
+
+    async def run(self, job: Job) -> Done:
+        """Run a job and return how it ended; nothing that it left stays."""
+        folder = Path(tempfile.mkdtemp(prefix="glassine-desk-"))
+        try:
+            return await self._run(job, folder)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def _listen(self, server: asyncio.subprocess.Process) -> None:
+        """Take in what the process says that others are forked from, until it ends."""
+        while server.stdout is not None and (line := await server.stdout.readline()):
+            said = json.loads(line)
+            if "ready" in said:
+                self._ready = True
+            elif "pid" in said:
+                self._pids[said["id"]] = said["pid"]
+            elif (ended := self._ended.get(said["id"])) is not None and not ended.done():
+                ended.set_result(said["status"])
+        # The end of these jobs cannot be learned any more; the next ones start a process of their own.
+        self._ready = False
+        for number, ended in self._ended.items():
+            if not ended.done():
+                _kill(self._pids.get(number))
+                ended.set_result(-signal.SIGKILL)
+
+    async def _run(self, job: Job, folder: Path) -> Done:
+        for name, source in job.reads.items():
+            digest = await asyncio.to_thread(_copy, source, folder / name)
+            if digest != job.digests.get(name, digest):
+                return Done(status=-1, out="", message=f"{name} changed while it was being read.")
+        stopped = f"it took more than {SECONDS} seconds or too much memory."
+        forks = job.forked and self._ready
+        waiting = asyncio.create_task(self._forked(job, folder) if forks else self._started(job, folder))
         try:
             async with asyncio.timeout(WALL):
-                status = await job.process.wait()
+                while not waiting.done():
+                    await asyncio.wait({waiting}, timeout=None if job.watch is None else LOOK)
+                    if job.watch is not None:
+                        job.watch(folder)
+            status = waiting.result()
         except TimeoutError:
-            job.cancel()
-            job.stopped = f"it took more than {WALL:g} seconds."
-            await job.process.wait()
-            status = -1
-        except asyncio.CancelledError:
-            job.cancel()
-            await job.process.wait()
-            raise
-    errors = _read(folder / ".err").decode(errors="replace").strip().splitlines()
-    message = errors[-1].removeprefix("glassine: ") if errors else ""
-    if status < 0:
-        message = job.stopped or f"it took more than {SECONDS} seconds or too much memory."
-    written = {name: _read(folder / name) for name in job.writes if (folder / name).is_file()}
-    return Done(status=status, out=_read(folder / ".out").decode(errors="replace"), message=message, files=written)
+            status, stopped = -1, f"it took more than {WALL:g} seconds."
+        finally:
+            waiting.cancel()
+            await asyncio.wait({waiting})
+        errors = _read(folder / ".err").decode(errors="replace").strip().splitlines()
+        message = NAMED.sub("", errors[-1]) if errors else ""
+        written = {name: _read(folder / name) for name in job.writes if (folder / name).is_file()}
+        return Done(
+            status=status,
+            out=_read(folder / ".out").decode(errors="replace"),
+            message=stopped if status < 0 else message,
+            files=written,
+        )
+
+    async def _forked(self, job: Job, folder: Path) -> int:
+        """Have a process forked, and return its exit status; it ends with this task."""
+        self._count += 1
+        number = self._count
+        ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._ended[number] = ended
+        line = {"id": number, "folder": str(folder), "module": job.module, "words": list(job.words)}
+        try:
+            if self._server is not None and self._server.stdin is not None:
+                self._server.stdin.write(json.dumps(line).encode() + b"\n")
+            return await ended
+        finally:
+            if ended.cancelled() or not ended.done():
+                # Its process is known a moment after the line was written.
+                while number not in self._pids and self._ready:
+                    await asyncio.sleep(0.005)
+                _kill(self._pids.get(number))
+            self._ended.pop(number, None)
+            self._pids.pop(number, None)
+
+    async def _started(self, job: Job, folder: Path) -> int:
+        """Start a new process, and return its exit status; it ends with this task."""
+        # -P: the worker's folder, which holds files of others, is no place to import from.
+        limits = (str(MEMORY), str(SECONDS))
+        command = [sys.executable, "-P", "-m", "glassine.desk.confined", *limits, job.module, *job.words]
+        with (folder / ".out").open("wb") as out, (folder / ".err").open("wb") as said:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                cwd=folder,
+                env={**ENVIRONMENT, "HOME": str(folder), "PATH": os.defpath},
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=out,
+                stderr=said,
+                start_new_session=True,
+            )
+            try:
+                return await process.wait()
+            except asyncio.CancelledError:
+                _kill(process.pid)
+                await process.wait()
+                raise
+
+
+def _kill(number: int | None) -> None:
+    """End a process and those that it started."""
+    if number is None:
+        return
+    try:
+        os.killpg(number, signal.SIGKILL)
+    except ProcessLookupError:
+        # It was forked, and leads no group yet.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
 
 
 def _copy(source: Path, target: Path) -> str:
-    sha = hashlib.sha256()
-    with source.open("rb") as stream, target.open("xb") as out:
+    # As the folder opens its files: no link is followed, and no pipe is waited for.
+    sha, handle = hashlib.sha256(), os.open(source, os.O_RDONLY | NOT_FOLLOWED)
+    with os.fdopen(handle, "rb") as stream, target.open("xb") as out:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise DeskError(f"cannot open {source}: it is no regular file.", path=source)
         while part := stream.read(1 << 20):
             sha.update(part)
             out.write(part)

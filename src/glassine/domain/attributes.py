@@ -23,7 +23,12 @@ LARGEST = 10**300
 
 def exact(value: float | Fraction) -> Fraction:
     """Return a number as the fraction that its shortest decimal form denotes, so that 0.1 is 1/10."""
-    return Fraction(value) if isinstance(value, int | Fraction) else Fraction(repr(float(value)))
+    return Fraction(value) if isinstance(value, int | Fraction) else _decimal(float(value))
+
+
+@lru_cache(maxsize=65536)
+def _decimal(value: float) -> Fraction:
+    return Fraction(repr(value))
 
 
 def is_whole(value: object) -> bool:

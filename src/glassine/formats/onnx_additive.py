@@ -42,6 +42,10 @@ class _Axis:
 def additive_to_onnx(model: AdditiveModel) -> bytes:
     """Return an additive model as the bytes of an ONNX file, see :func:`glassine.formats.to_onnx`."""
     onnx = onnx_module()
+    if model.link == "log":
+        raise UnsupportedModelError(
+            "the graphs that are written have no logarithm of a mean.", remedy="Write it as JSON, SQL or Python."
+        )
     if not model.terms:
         raise UnsupportedModelError("an ONNX graph needs a term, and the model has none.", remedy="Write it as JSON.")
     readable([*model.tested, *map(str, model.classes or ())], "the name")

@@ -43,6 +43,10 @@ Array = npt.NDArray[np.float64]
 
 def additive_to_pmml(model: AdditiveModel) -> str:
     """Return an additive model as PMML 4.4, see :func:`glassine.formats.to_pmml`."""
+    if model.link == "log":
+        raise UnsupportedModelError(
+            "the PMML that is written has no logarithm of a mean.", remedy="Write it as JSON, SQL or Python."
+        )
     target = fresh_name(TARGET, model.tested)
     names = [target, *model.tested]
     prefix = "term"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
-from glassine.domain.attributes import Attribute, Scalar
+from glassine.domain.attributes import Attribute, Scalar, code_ends
 from glassine.domain.grid import few_cuts, public_grid
 from glassine.domain.literals import complement
 from glassine.domain.prefixes import Prefix
@@ -80,7 +80,13 @@ class LiteralPlan:
         if not self.quantiled:
             return None
         points = {name: candidates(self.domain, name) for name in self.quantiled}
-        return Quantiles(points=points, number=self.n_quantiles)
+        numbers = {name: self.domain[name] for name in self.quantiled}
+        apart = {
+            name: tuple(code_ends(number, code) for code in number.codes)
+            for name, number in numbers.items()
+            if isinstance(number, Integer | Real) and number.codes
+        }
+        return Quantiles(points=points, number=self.n_quantiles, apart=apart)
 
     def with_cuts(self, cuts: Mapping[str, Sequence[float]]) -> list[Literal]:
         """Return the literals, with thresholds at the quantiles that were asked for."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, get_annotations, signature
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +55,7 @@ ORDER = (
     *("epsilon", "delta", "domain"),
     *("algorithm", "criterion", "mechanism", "accounting"),
     *("min_support", "pool", "literals"),
-    *("classes", "target_range"),
+    *("classes", "target_range", "objective", "exposure"),
     *("accuracy_share", "base_rate_share", "leaf_counts_share", "quantile_share", "n_quantiles"),
     *("split_weight", "rule_weight", "confidence", "penalty"),
     *("min_samples_split", "min_samples_leaf", "min_impurity_decrease"),
@@ -98,6 +98,10 @@ class Parameters:
 
     keeps_undeclared: ClassVar[bool] = False
     """Whether categories that the domain does not declare are distinguished from missing ones."""
+
+    def _html_repr(self) -> str:
+        """Return what a notebook shows in place of scikit-learn's box: the model, or parameters before the fit."""
+        return Displayed._repr_html_(cast("Displayed", self))
 
     __signature__ = InOneOrder()
 
@@ -152,10 +156,6 @@ class PublishedModel(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit
         """
         records = self._records(X)
         return self.model_.predict(records)
-
-    def _html_repr(self) -> str:
-        """Return the fitted model as a notebook shows it; before the fit, scikit-learn's box of parameters."""
-        return Displayed._repr_html_(self) if hasattr(self, "model_") else str(super()._html_repr())
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: missing values are allowed where the domain allows them."""

@@ -21,8 +21,9 @@ from glassine.models.scoring import ScoringModel
 from glassine.models.shapes import COVERAGE, ShapeFunction, bands, term_importance
 from glassine.models.terms import Edit, Term, finite_array
 
-LINKS = ("identity", "logit", "softmax")
-"""How a score becomes a prediction: unchanged, as the log-odds of the second class, one score for each class."""
+LINKS = ("identity", "log", "logit", "softmax")
+"""How a score becomes a prediction: unchanged, as the logarithm of a mean, as the log-odds of the second class, or one
+score for each class."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -38,9 +39,9 @@ class AdditiveModel(Displayed, ScoringModel):
         as a category.
     intercept : tuple of float
         Score of each output before any term: one, or with ``"softmax"`` one per class.
-    link : {"identity", "logit", "softmax"}
-        What the score is: the prediction of a regression, the log-odds of the second of two classes, or the
-        log-probability of each class up to a constant.
+    link : {"identity", "log", "logit", "softmax"}
+        What the score is: the prediction of a regression, the logarithm of a mean, the log-odds of the second of two
+        classes, or the log-probability of each class up to a constant.
     classes : tuple of scalars, optional
         Names of the classes; None for a regression.
     target : str, default=""
@@ -102,8 +103,9 @@ class AdditiveModel(Displayed, ScoringModel):
     def _check_outputs(self) -> None:
         if self.link not in LINKS:
             raise InvalidModelError(f"a link must be one of {', '.join(LINKS)}, got {self.link!r}.")
-        if (self.classes is None) != (self.link == "identity"):
-            raise InvalidModelError(f"the link {self.link!r} needs {'no ' * (self.link == 'identity')}classes.")
+        number = self.link in ("identity", "log")
+        if (self.classes is None) != number:
+            raise InvalidModelError(f"the link {self.link!r} needs {'no ' * number}classes.")
         check_classes(self.classes, (), "additive model")
         if self.classes is not None and not all(is_scalar(label) for label in self.classes):
             raise InvalidModelError("the classes of an additive model must be strings, finite numbers or Booleans.")
@@ -326,6 +328,8 @@ def summarize_model(model: AdditiveModel, coverage: float = COVERAGE) -> tuple[S
 def score_meaning(model: AdditiveModel) -> str:
     """Return in words what the scores of a model are."""
     of = model.target or "the target"
+    if model.link == "log":
+        return f"a score is the logarithm of the mean {model.target or 'count'}"
     if model.classes is None:
         return f"a score is the predicted {model.target or 'value'}"
     if model.scorecard is not None and model.classes is not None:

@@ -12,7 +12,7 @@ from glassine.models.scoring import ScoringModel
 from glassine.models.terms import Term
 from glassine.records.arrays import Array
 
-FAMILIES = {"identity": "gaussian", "logit": "binomial", "softmax": "multinomial"}
+FAMILIES = {"identity": "gaussian", "log": "poisson", "logit": "binomial", "softmax": "multinomial"}
 FARTHEST = 1e3
 """Ranges of an attribute within which a value may stand for a missing one."""
 

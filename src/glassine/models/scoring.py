@@ -23,6 +23,9 @@ from glassine.records.columns import ConformedColumns, values_of
 from glassine.records.flags import settled
 from glassine.records.reading import read, read_checked
 
+MOST_LOGARITHM = 700.0
+"""Larger logarithms of a mean are taken as this: the exponential of more is no number."""
+
 
 def read_records(model: ScoringModel, data: object, *, lenient: bool = False) -> ConformedColumns | None:
     """Return the attributes that a model reads as columns; None where it reads none."""
@@ -149,7 +152,7 @@ class ScoringModel:
         """Return the predicted class or value of each record, shape (n,).
 
         Of two classes the second is predicted where its log-odds are positive; of more, the first of the largest
-        scores. A regression's score is clipped to its ``target_bounds``.
+        scores. A regression's score, or with the link "log" its exponential, is clipped to its ``target_bounds``.
 
         Parameters
         ----------
@@ -158,7 +161,8 @@ class ScoringModel:
         """
         scores = self.scores(data)
         if self.classes is None:
-            return scores[:, 0] if self.target_bounds is None else np.clip(scores[:, 0], *self.target_bounds)
+            numbers = np.exp(np.minimum(scores[:, 0], MOST_LOGARITHM)) if self.link == "log" else scores[:, 0]
+            return numbers if self.target_bounds is None else np.clip(numbers, *self.target_bounds)
         chosen = (scores[:, 0] > 0).astype(np.intp) if self.link == "logit" else scores.argmax(axis=1)
         return np.asarray(class_array(self.classes)[chosen])
 

@@ -7,7 +7,7 @@ style sheet can recolour them, and attributes for where there is none. Every tex
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from statistics import NormalDist
@@ -305,7 +305,8 @@ def _steps(shape: ShapeFunction, output: int, size: tuple[int, int], scale: tupl
         low, high = shape.low[:n, output], shape.high[:n, output]
         band = _boxes(edges, [y(value) for value in low], [y(value) for value in high])
         yield element("path", class_="band", d=band, fill=LINE, fill_opacity=0.2)
-    joined = bins.n_bins - 1 if isinstance(bins, NumericBins) else 0
+    plain = _plain_places(bins) if isinstance(bins, NumericBins) else []
+    joined = {after for before, after in pairwise(plain) if after == before + 1}
     if shape.edited:
         path = _path([y(value) for value in released], edges, joined)
         dashed = {"stroke": "currentColor", "stroke_opacity": 0.6, "stroke_dasharray": "3 3"}
@@ -317,16 +318,24 @@ def _steps(shape: ShapeFunction, output: int, size: tuple[int, int], scale: tupl
             title = element("title", f"{short(label, 80)}: {score:+.4g}")
             box = {"x": a, "y": TOP, "width": b - a, "height": floor - TOP}
             yield element("rect", title, **box, fill="none", pointer_events="all")
-    yield from _captions(_marks(bins, width - LEFT - RIGHT, slot=slot), LEFT, width, floor + 15)
+    yield from _captions(_marks(bins, width - LEFT - RIGHT, slot=slot), bins, LEFT, width, floor + 15)
     yield _name(short(bins.attribute, 60), LEFT + (width - LEFT - RIGHT) / 2, height - 4)
+
+
+def _plain_places(bins: NumericBins) -> list[int]:
+    """Return the intervals of a number that are not those of special codes."""
+    return [place for place in range(bins.n_bins - 1) if place not in bins.coded]
 
 
 def _range(bins: NumericBins) -> tuple[float, float]:
     """Return the ends of the axis: the bounds, a little beyond the cuts where there are none."""
-    if not bins.cuts:
-        low, high = bins.bounds or (0.0, 1.0)
+    plain = set(_plain_places(bins))
+    # Special codes stand apart, and so the points around them end no axis.
+    cuts = [cut for at, cut in enumerate(bins.cuts) if {at, at + 1} <= plain]
+    if not cuts:
+        low, high = bins.bounds or ((0.0, 1.0) if not bins.cuts else (min(bins.cuts), max(bins.cuts)))
         return (low, high) if low < high else (low - max(abs(low), 1.0) / 2, high + max(abs(high), 1.0) / 2)
-    first, last = bins.cuts[0], bins.cuts[-1]
+    first, last = cuts[0], cuts[-1]
     low, high = bins.bounds or (first, last)
     span = max(high, last) - min(low, first)
     margin = OPEN_END * span if span > 0 else max(abs(first), 1.0) / 2
@@ -335,18 +344,37 @@ def _range(bins: NumericBins) -> tuple[float, float]:
 
 def _spread(bins: Bins, length: float, *, slot: bool) -> list[tuple[float, float]]:
     """Return the ends of each bin that is drawn on an axis of a length: numbers to scale, groups equally wide."""
-    # The last bin stands apart at the end, if it is drawn.
-    n = bins.n_bins - 1
+    # The last bin stands apart at the end, if it is drawn; before it those of special codes.
     if isinstance(bins, NumericBins):
-        last = SLOT if slot else 0.0
         low, high = _range(bins)
-        shares = [0.0, *((cut - low) / (high - low) for cut in bins.cuts), 1.0]
-    else:
-        last = (length - GAP) / (n + 1) if slot else 0.0
-        shares = [i / n for i in range(n + 1)]
+        inner = _inner(bins, length, slot=slot)
+        ends = [low, *(min(max(cut, low), high) for cut in bins.cuts), high]
+        edges = [((a - low) / (high - low) * inner, (b - low) / (high - low) * inner) for a, b in pairwise(ends)]
+        slots = _slots(bins, length, slot=slot)
+        places = [*bins.coded, *([bins.n_bins - 1] if slot else [])]
+        edges += [(0.0, 0.0)] * slot
+        at = inner + GAP
+        for place, wide in zip(places, slots, strict=True):
+            edges[place], at = (at, at + wide), at + wide
+        return edges
+    n = bins.n_bins - 1
+    last = (length - GAP) / (n + 1) if slot else 0.0
     inner = length - last - (GAP if slot else 0.0)
-    edges = [(a * inner, b * inner) for a, b in pairwise(shares)]
+    edges = [(a / n * inner, b / n * inner) for a, b in pairwise(range(n + 1))]
     return [*edges, (length - last, length)] if slot else edges
+
+
+def _slots(bins: NumericBins, length: float, *, slot: bool) -> list[float]:
+    """Return the widths of what stands beside the numbers of an axis: special codes, and then missing values."""
+    # As wide as their names, together at most half of the axis.
+    wanted = [max(SLOT, len(short(text, 14)) * LETTER + 10) for text in bins.codes.values()] + [SLOT] * slot
+    return [wide * min(1.0, length / 2 / sum(wanted)) for wide in wanted]
+
+
+def _inner(bins: NumericBins, length: float, *, slot: bool) -> float:
+    """Return how much of an axis the numbers get."""
+    apart = sum(_slots(bins, length, slot=slot))
+    return length - apart - GAP if apart else length
 
 
 def _marks(bins: Bins, length: float, *, slot: bool) -> list[tuple[float, str]]:
@@ -354,9 +382,11 @@ def _marks(bins: Bins, length: float, *, slot: bool) -> list[tuple[float, str]]:
     edges = _spread(bins, length, slot=slot)
     if isinstance(bins, NumericBins):
         low, high = _range(bins)
-        inner = edges[bins.n_bins - 2][1]
+        inner = _inner(bins, length, slot=slot)
         ranged = bool(bins.cuts or bins.bounds)
-        marks = [((at - low) / (high - low) * inner, f"{at:,.6g}") for at in ticks(low, high, 7)] if ranged else []
+        # Codes first: of marks without room for all, the first are shown.
+        marks = [(sum(edges[at]) / 2, text) for at, text in zip(bins.coded, bins.codes.values(), strict=True)]
+        marks += [((at - low) / (high - low) * inner, f"{at:,.6g}") for at in ticks(low, high, 7)] if ranged else []
     else:
         marks = [((a + b) / 2, label) for (a, b), label in zip(edges, bins.labels[:-1], strict=False)]
     if slot:
@@ -365,10 +395,11 @@ def _marks(bins: Bins, length: float, *, slot: bool) -> list[tuple[float, str]]:
     return marks
 
 
-def _captions(marks: Sequence[tuple[float, str]], left: float, width: float, y: float) -> Iterator[Markup]:
-    """Yield as many marks below an axis as there is room for, the last one in any case: it may be that of a gap."""
+def _captions(marks: Sequence[tuple[float, str]], bins: Bins, left: float, width: float, y: float) -> Iterator[Markup]:
+    """Yield as many marks below an axis as there is room for, those of codes first, and the last: perhaps of a gap."""
     placed: list[tuple[float, float, str]] = []
-    for at, text in (*marks[-1:], *marks[:-1]):
+    n = len(bins.codes) if isinstance(bins, NumericBins) else 0
+    for at, text in (*marks[:n], *marks[max(n, len(marks) - 1) :], *marks[n:-1]):
         caption = short(text, 14)
         half = len(caption) * LETTER / 2 + 2
         x = min(left + at, width - half)
@@ -396,11 +427,11 @@ def _boxes(edges: Sequence[tuple[float, float]], bottoms: Iterable[float], tops:
     )
 
 
-def _path(heights: list[float], edges: Sequence[tuple[float, float]], joined: int) -> str:
-    """Return the steps as a path, so many of the first ones joined; groups and the bin for missing values are not."""
+def _path(heights: list[float], edges: Sequence[tuple[float, float]], joined: Collection[int]) -> str:
+    """Return the steps as a path, some joined to those before; groups, codes and missing values are not."""
     out = []
     for i, ((a, b), here) in enumerate(zip(edges, heights, strict=True)):
-        start = f"V{here:.1f}" if 0 < i < joined else f"M{a:.1f} {here:.1f}"
+        start = f"V{here:.1f}" if i in joined else f"M{a:.1f} {here:.1f}"
         out.append(f"{start}H{b:.1f}")
     return "".join(out)
 
@@ -439,7 +470,7 @@ def _heat_map(shape: ShapeFunction, output: int, size: tuple[int, int], scale: t
         if place - free >= 12:
             yield _tick(short(text, 11), left - 5, place, "end", dy=4)
             free = place
-    yield from _captions(_marks(across, right - left, slot=slots[1]), left, width, floor + 15)
+    yield from _captions(_marks(across, right - left, slot=slots[1]), across, left, width, floor + 15)
     plane = {"x": left, "y": TOP, "width": right - left, "height": floor - TOP}
     yield element("rect", **plane, fill="none", stroke="currentColor", stroke_opacity=0.3)
     yield _name(short(across.attribute, 40), (left + right) / 2, height - 4)

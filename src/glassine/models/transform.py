@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
@@ -18,6 +19,10 @@ from glassine.records.arrays import AnyArray, Bools
 
 Moves: TypeAlias = Mapping[Literal, Literal | None]
 Kept: TypeAlias = tuple[Literal, int, "State"]
+Where: TypeAlias = Callable[[str, Literal | None], Bools]
+
+MOST_MASKS = 4096
+"""Masks of conditions that are kept while a tree is moved: its nodes share most of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +38,9 @@ class AttributeParts:
             return np.zeros(len(self.possible), dtype=bool)
         return np.asarray(literal.holds(self.values) & self.possible)
 
+
+Earlier: TypeAlias = dict[frozenset[str], list[dict[str, Bools]]]
+"""What earlier rules leave possible of each attribute, by the attributes of which they leave something out."""
 
 State: TypeAlias = Mapping[str, tuple[Bools, Bools]]
 """The possible values of each number: in the model before and after the move."""
@@ -86,10 +94,14 @@ def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree
     # records.
     space = _space(moves, domain, numbers_only=True)
 
+    @lru_cache(maxsize=MOST_MASKS)
+    def where(name: str, literal: Literal | None) -> Bools:
+        return space[name].where(literal)
+
     def settle(index: int, state: State) -> tuple[int, list[Kept]]:
         """Pass through nodes with one possible branch to the next leaf or true split."""
         while True:
-            kept = _taken(tree, index, moves, space, state)
+            kept = _taken(tree, index, moves, space, where, state)
             if len(kept) != 1:
                 return index, kept
             _, index, state = kept[0]
@@ -110,7 +122,7 @@ def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree
 
 
 def _taken(
-    tree: DecisionTree, index: int, moves: Moves, space: Mapping[str, AttributeParts], state: State
+    tree: DecisionTree, index: int, moves: Moves, space: Mapping[str, AttributeParts], where: Where, state: State
 ) -> list[Kept]:
     """Return the branches of a node that stay, each with its moved literal and what is possible behind it."""
     kept: list[Kept] = []
@@ -120,9 +132,9 @@ def _taken(
         if name not in space:
             kept.append((branch.literal if moved is None else moved, branch.child, state))
             continue
-        parts = space[name]
-        old, new = rest.get(name, (parts.possible, parts.possible))
-        old_in, new_in = old & parts.where(branch.literal), new & parts.where(moved)
+        possible = space[name].possible
+        old, new = rest.get(name, (possible, possible))
+        old_in, new_in = old & where(name, branch.literal), new & where(name, moved)
         if moved is not None and _stays(old_in, new_in):
             kept.append((moved, branch.child, {**state, name: (old_in, new_in)}))
             rest[name] = (old & ~old_in, new & ~new_in)
@@ -167,23 +179,27 @@ def moved_rules(rules: RuleList, moves: Moves, domain: Domain) -> RuleList:
     # that hold for all values of the other attributes.
     space = _space(moves, domain, numbers_only=False)
     numbers = [name for name in space if not isinstance(domain[name], Category | Binary)]
-    earlier: list[dict[str, Bools]] = []
-    before: list[dict[str, Bools]] = []
+    # Only where a value may be missing can a missing value alone be left.
+    gaps = [name for name in numbers if space[name].possible[-1]]
+    earlier: Earlier = {}
+    before: Earlier = {}
     kept: list[Rule] = []
     for rule in rules.rules:
         moved = [moves[literal] for literal in rule.antecedent]
         old = _inside(rule.antecedent, rule.antecedent, space)
         new = _inside(rule.antecedent, moved, space)
-        rests = [(_rest(name, old, before, space), _rest(name, new, earlier, space)) for name in numbers]
-        lost = any(_only_gap(now) and not _only_gap(was) for was, now in rests)
-        before.append(old)
+        lost = any(
+            _only_gap(_rest(name, new, earlier, space)) and not _only_gap(_rest(name, old, before, space))
+            for name in gaps
+        )
+        _add(before, old, space)
         if any(not new[name].any() for name in numbers if name in new) or (lost and rule.antecedent):
             continue
         evidence = rule.evidence
         if lost and kept:
             # The earlier rules hold every number, so the last of them can stand for all that is left.
             evidence = kept.pop().evidence
-        earlier.append(new)
+        _add(earlier, new, space)
         antecedent = tuple(dict.fromkeys(literal for literal in moved if literal is not None))
         kept.append(replace(rule, antecedent=antecedent, evidence=evidence))
     changed = any(k != v for k, v in moves.items())
@@ -201,18 +217,22 @@ def _inside(
     return inside
 
 
-def _rest(
-    name: str, inside: Mapping[str, Bools], earlier: Iterable[Mapping[str, Bools]], space: Mapping[str, AttributeParts]
-) -> Bools:
+def _add(earlier: Earlier, inside: Mapping[str, Bools], space: Mapping[str, AttributeParts]) -> None:
+    """Add what a rule leaves possible to that of earlier ones, by the attributes of which it leaves something out."""
+    own = {name: mask for name, mask in inside.items() if (space[name].possible & ~mask).any()}
+    earlier.setdefault(frozenset(own), []).append(own)
+
+
+def _rest(name: str, inside: Mapping[str, Bools], earlier: Earlier, space: Mapping[str, AttributeParts]) -> Bools:
     """Return what is possible of an attribute under a rule and under no earlier one."""
-
-    def under(attribute: str) -> Bools:
-        return inside.get(attribute, space[attribute].possible)
-
-    rest = under(name).copy()
-    for one in earlier:
-        if not any((under(other) & ~mask).any() for other, mask in one.items() if other != name):
-            rest &= ~one.get(name, space[name].possible)
+    rest = inside.get(name, space[name].possible).copy()
+    for tested, rules in earlier.items():
+        others = tested - {name}
+        # Of an attribute that this rule does not test, what an earlier one leaves out stays possible.
+        if others <= inside.keys():
+            for one in rules:
+                if not any((inside[other] & ~one[other]).any() for other in others):
+                    rest &= ~one.get(name, space[name].possible)
     return rest
 
 

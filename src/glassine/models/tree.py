@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal as OneOfTexts
 from typing import TypeAlias
 
@@ -218,7 +219,7 @@ class DecisionTree(Displayed, Model):
         """The leaves, depth first, branches in order."""
         return self._cells
 
-    @property
+    @cached_property
     def literals(self) -> tuple[Literal, ...]:
         """Every literal of the tree, each once."""
         return tuple(dict.fromkeys(branch.literal for node in self.nodes for branch in node.branches))

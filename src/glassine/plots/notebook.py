@@ -401,8 +401,28 @@ def _explanation(explanation: Any, audience: Audience) -> Shown:
     )
 
 
-def _fitted(estimator: Any, audience: Audience) -> Shown:
-    """Return the model of a fitted estimator, and what its certificate says."""
+def _parameters(estimator: Any) -> Table:
+    """Return the parameters of an estimator as a table; of a value that is no number or text its class alone."""
+    values = estimator.get_params(deep=False)
+    simple = (bool, int, float, str, type(None))
+    rows = tuple(
+        Row(name=name, cells=(wording.clean(repr(one))[:80] if isinstance(one, simple) else type(one).__name__,))
+        for name, one in values.items()
+    )
+    return Table(caption="Parameters", columns=heads("Parameter", figures=("Value",)), rows=rows)
+
+
+def _summary(estimator: Any, audience: Audience) -> Shown:
+    """Return a private summary: what its certificate says, and what follows from it."""
+    certificate = getattr(estimator, "certificate_", None)
+    lead = "Not fitted yet." if certificate is None else certificate.text().partition("\n")[0]
+    return Shown(title=type(estimator).__name__, lead=lead, blocks=(_parameters(estimator),))
+
+
+def _estimator(estimator: Any, audience: Audience) -> Shown:
+    """Return the model of a fitted estimator, and what its certificate says; before the fit, its parameters."""
+    if not hasattr(estimator, "model_"):
+        return _summary(estimator, audience)
     inner = _model(estimator.model_, audience)
     certificate = getattr(estimator, "certificate_", None)
     said = () if certificate is None else (Paragraph(text=certificate.text().partition("\n")[0]),)
@@ -425,7 +445,8 @@ DRAWN: Mapping[str, Callable[[Any, Audience], Shown]] = {
     "glassine.auditing.trying.TriedRemedy": _tried,
     "glassine.comparison.values.Comparison": _comparison,
     "glassine.domain.domain.Domain": _domain,
-    "glassine.learners.estimator.PublishedModel": _fitted,
+    "glassine.learners.estimator.PublishedModel": _estimator,
+    "glassine.learners.estimator.Parameters": _summary,
     "glassine.learners.summaries.multiplicity.Multiplicity": _multiplicity,
     "glassine.privacy.ledger.Ledger": _ledger,
     "glassine.scrubbing.additive.AdditiveScrub": _scrubbed,

@@ -28,6 +28,11 @@ def _is_real(value: object) -> bool:
 
 def rational(value: object, name: str) -> Fraction:
     """Return a number as the fraction it is; a float is its binary value, to the last bit."""
+    # By type first: to ask an abstract class or a protocol takes ten times as long, and a fit asks thousands of times.
+    if type(value) is int or (type(value) is float and math.isfinite(value)):
+        return Fraction(value)
+    if type(value) is Fraction:
+        return value
     if _is_real(value):
         if isinstance(value, numbers.Rational):
             return Fraction(int(value.numerator), int(value.denominator))
@@ -38,10 +43,17 @@ def rational(value: object, name: str) -> Fraction:
 
 def decimal(value: object, name: str) -> Fraction:
     """Return a number as a fraction; a float is the decimal that it prints as, so that 0.1 is 1/10."""
+    if type(value) is float and math.isfinite(value):
+        return Fraction(repr(value))
     exact = rational(value, name)
-    if isinstance(value, SupportsFloat) and not isinstance(value, numbers.Rational):
+    if not isinstance(value, numbers.Rational) and isinstance(value, SupportsFloat):
         return Fraction(repr(float(value)))
     return exact
+
+
+def finite_float(value: object, name: str) -> float:
+    """Return a finite number as the float nearest to its decimal: a float unchanged."""
+    return value if type(value) is float and math.isfinite(value) else float(decimal(value, name))
 
 
 def positive(value: object, name: str) -> Fraction:

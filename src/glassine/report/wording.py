@@ -33,6 +33,8 @@ FEWEST_LETTERS = 2
 
 def clean(text: str) -> str:
     """Return a name with control characters, lone surrogates and direction overrides made visible as U+FFFD."""
+    if text.isprintable():  # as nearly all are: none of these characters is
+        return text
     return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in _DIRECTIONS else c for c in text)
 
 

@@ -46,6 +46,7 @@ class Grid:
     codes: Mapping[float, str] = field(default_factory=dict)  # Special codes of a number, each alone in its cell
     # Cells that go on with those before special codes: the same bin of those that the user fixes.
     continued: tuple[int, ...] = ()
+    starts: tuple[int, ...] = ()  # Cells behind declared thresholds, at which nodes of the first level begin
 
     @property
     def n_cells(self) -> int:
@@ -254,16 +255,38 @@ class Terms:
         return (*(axis.n_bins for axis in self.axes), *(pair.n_cells for pair in self.pairs))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Events:
+    """What is public of a target that counts events: the column of exposures and its range, if there is one."""
+
+    exposure: str | None = None
+    low: float = 1.0  # Least exposure, above 0
+    high: float = 1.0  # Largest
+
+
 class AdditiveStore:
     """Records that are read, with their bins, and the scores that released steps have given them so far."""
 
     __slots__ = (
         *("_axes", "_binned", "_counts", "_grids", "_packed", "_scores", "_tabled", "_tables", "_terms", "_times"),
+        "events",
+        "exposures",
+        "offset",
         "records",
     )
 
-    def __init__(self, records: Any) -> None:
+    def __init__(self, records: Any, events: Events | None = None) -> None:
         self.records: AdditiveRecords = HeldRecords.of(records) if isinstance(records, HeldIntake) else records
+        self.events = events
+        # Shares of the largest exposure, in (0, 1], shape (n,), or 1; and their logarithms, which scores start from.
+        self.exposures: Any = 1.0
+        if events is not None and events.exposure is not None:
+            if not isinstance(self.records, HeldRecords):
+                raise TypeError("exposures are of records in memory")
+            numbers = self.records.columns.numbers[events.exposure]
+            within = np.clip(np.nan_to_num(numbers, nan=events.low), events.low, events.high)
+            self.exposures = within / events.high
+        self.offset = np.log(self.exposures)
         self._grids: Sequence[Grid] | None = None
         self._axes: Sequence[Bins] | None = None
         self._terms: Terms | None = None
@@ -274,6 +297,15 @@ class AdditiveStore:
 
     def __repr__(self) -> str:
         return "<AdditiveStore>"
+
+    @property
+    def values(self) -> AnyArray:
+        """The target of each record, shape (n,): as in :class:`Binned`, but of events in [0, 1]."""
+        return self._of_events(self.records.values)
+
+    def _of_events(self, values: AnyArray) -> AnyArray:
+        # Their range begins at 0, so that -1 stands for none.
+        return values if self.events is None else (values + 1.0) / 2.0
 
     def below(self, grids: Sequence[Grid]) -> list[Ints]:
         """Return how many records are below each cell of each attribute, so that any span is one difference."""
@@ -297,7 +329,7 @@ class AdditiveStore:
             self._binned, self._times = self.records.distinct(terms.grids, terms.axes)
             # A residual of two classes is a difference of numbers; of more, an index says which class is meant.
             kind = np.int64 if outputs > 1 else np.float64
-            values = np.asarray(self._binned.values, dtype=kind)
+            values = np.asarray(self._of_events(self._binned.values), dtype=kind)
             self._binned = Binned(codes=self._binned.codes, values=values)
             self._axes, self._terms, self._scores = terms.axes, None, None
         return self._binned, self._times
@@ -324,7 +356,7 @@ class AdditiveStore:
         """Return the scores of the records so far, shape (outputs, n), which who asks moves in place."""
         binned = self.repeated(terms, len(start))
         if self._scores is None:
-            self._scores = start_scores(len(binned.values), start)
+            self._scores = start_scores(len(binned.values), start) + self.offset
         return self._scores
 
 

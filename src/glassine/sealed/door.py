@@ -125,8 +125,8 @@ class PrivateLearner(ABC):
         source, known = described
         self._warn(known)
         equal = self.person_weights == "equal"
-        if is_lazy(X) and isinstance(y, str) and not unit.is_person:
-            # An engine counts where its records are.
+        if is_lazy(X) and isinstance(y, str) and not unit.is_person and getattr(self, "exposure", None) is None:
+            # An engine counts where its records are; exposures are read record by record.
             return known, lambda: self._read_unsealed(X, y, None, unit)[0]
         return known, lambda: source.open(known, keep_undeclared=self.keeps_undeclared, equal=equal)
 

@@ -22,7 +22,7 @@ from glassine.privacy.release import Paid
 from glassine.records.arrays import Array, Ints
 from glassine.sealed import draws
 from glassine.sealed.accounts import FitAccount
-from glassine.sealed.binned import AdditiveStore
+from glassine.sealed.binned import AdditiveStore, Events
 from glassine.sealed.oracle import Oracle, asking
 
 R = TypeVar("R")
@@ -266,9 +266,9 @@ class ExactSumsOracle:
         return "<ExactSumsOracle>"
 
     @classmethod
-    def of(cls, records: Any) -> Self:
-        """Return the oracle of records that are read."""
-        return cls(AdditiveStore(records))
+    def of(cls, records: Any, events: Events | None = None) -> Self:
+        """Return the oracle of records that are read; ``events`` if their target counts some."""
+        return cls(AdditiveStore(records, events))
 
     def release(self, release: SumsRelease, portion: Portion) -> Drawing:
         """Return a release without noise."""
@@ -280,14 +280,17 @@ def asking_counts(learn: Callable[[Oracle], R], account: FitAccount) -> Callable
     return asking(learn, account, None, AdditiveStore)
 
 
-def asking_sums(learn: Callable[..., R], mu: float, kept: FitAccount | None = None) -> Callable[[Any, Paid], R]:
+def asking_sums(
+    learn: Callable[..., R], mu: float, kept: FitAccount | None = None, events: Events | None = None
+) -> Callable[[Any, Paid], R]:
     """Return how a plan learns: by an oracle of sums over the opened records, which forgets them afterwards.
 
     Of a second account, a second oracle over the same records answers other questions; it is passed as well.
+    ``events`` is what is public of a target that counts some.
     """
 
     def learned(records: Any, paid: Paid) -> R:
-        store = AdditiveStore(records)
+        store = AdditiveStore(records, events)
         oracle = GaussianOracle(store, mu, paid)
         others = () if kept is None else (Oracle(store, kept, paid),)
         try:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from glassine.errors import InvalidDataError
 from glassine.models.evidence import with_mode
+from glassine.privacy.budget_rules import BudgetRule
 from glassine.records.arrays import Array, Indices, Ints
 
 UNITS = 1024
@@ -28,9 +29,11 @@ MOST_STEPS = 8
 MOST_VALUES = 64
 """Values of a grid for many classes; each class has one at least."""
 
-WIDTHS = ((300.0, 1.0, 1.0), (1500.0, 1.5, 1.0), (3000.0, 2.0, 1.0), (float("inf"), 2.0, 2.0))
-"""By the rarer records times epsilon: how far values lie from the base rate, and how far each class reaches beyond even
-odds, both in log-odds. Fewer records reveal less."""
+WIDTH = BudgetRule(knots=((150.0, 1.0), (3000.0, 2.0)))
+"""By the rarer records times epsilon: how far values lie from the base rate, in log-odds. Fewer records reveal less."""
+
+SUMMIT = BudgetRule(knots=((2000.0, 1.0), (4500.0, 2.0)))
+"""The same: how far each class reaches beyond even odds."""
 
 FARTHEST = 3.0
 """How far from the base rate values lie to reach log-odds above 1: a rare class is seldom likely in a leaf."""
@@ -179,15 +182,15 @@ def log_odds_grid(rates: Array, strength: float, steps: int = MOST_STEPS) -> Arr
     """Return class probabilities about base rates, shape (v, c): the rates, and a ray toward each class.
 
     On the ray toward a class its odds against each other class grow in equal steps, so that the other classes keep
-    their proportions. It reaches as far as ``WIDTHS`` says, and at least to log-odds of 1 for the class against the
-    commonest other one: every class can be predicted.
+    their proportions. It reaches as far as ``WIDTH`` and ``SUMMIT`` say, and at least to log-odds of 1 for the class
+    against the commonest other one: every class can be predicted.
 
     Examples
     --------
     >>> log_odds_grid(np.array([0.75, 0.25]), 100.0)[:, 1].round(2).tolist()
     [0.27, 0.18, 0.12, 0.38, 0.5, 0.62, 0.73]
     """
-    width, summit = next(reaches for most, *reaches in WIDTHS if strength < most or most == float("inf"))
+    width, summit = WIDTH(strength), SUMMIT(strength)
     n_classes = len(rates)
     # Relative to the first class and in quarters, so that close base rates have one grid.
     logs = np.rint(4 * np.log(rates / rates[0])) / 4

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy.typing as npt
 
 from glassine.errors import InvalidDataError, InvalidMechanismError, check_whole, parameter
 from glassine.privacy.events import Event, Parallel, Selection
-from glassine.privacy.exact import Number, decimal, positive
+from glassine.privacy.exact import Number, finite_float, positive
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import quantile_score
 from glassine.records.arrays import Array, Ints
@@ -228,8 +227,8 @@ def _prepared(
         raise InvalidDataError(
             f"{parameter('values')} must be finite, got one that is not.", remedy="Clip them to the domain first."
         )
-    cuts = np.array([float(decimal(cut, "a candidate")) for cut in candidates], dtype=np.float64)
-    if any(a >= b for a, b in pairwise(cuts.tolist())):
+    cuts = np.array([finite_float(cut, "a candidate") for cut in candidates], dtype=np.float64)
+    if (cuts[1:] <= cuts[:-1]).any():
         raise InvalidMechanismError(
             f"{parameter('candidates')} must increase strictly.", remedy="Sort them and drop repeats."
         )

@@ -9,9 +9,10 @@ sensitivity, which compare it on all small datasets and their neighbors.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -77,6 +78,8 @@ class Quantiles(Query[dict[str, tuple[float, ...]]]):
 
     points: Mapping[str, tuple[float, ...]]  # Public cut points of each number, increasing
     number: int  # Quantiles of each
+    # Of each number the intervals (a, b] of its special codes: a record with one of them has no number.
+    apart: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
 
     def _each(self, part: Allowance) -> Fraction:
         # Public: where there are no more candidates than quantiles, all are taken and nothing is spent.
@@ -95,16 +98,31 @@ class Quantiles(Query[dict[str, tuple[float, ...]]]):
     def draw(
         self, records: SealedRecords, part: Allowance, randomness: Randomness, progress: Progress | None
     ) -> dict[str, tuple[float, ...]]:
-        """Select the quantiles of each number in turn; a missing value counts for none."""
+        """Select the quantiles of each number in turn; a missing value counts for none, and neither does a code."""
         each, out = self._each(part), {}
         for name, candidates in self.points.items():
-            values, times = records.numbers(name, candidates)
+            values, times = self._numbers(records, name, candidates)
             out[name] = private_quantiles(values, candidates, self.number, each, randomness, multiplicities=times)[0]
         return out
 
     def exact(self, records: SealedRecords) -> dict[str, tuple[float, ...]]:
         """Return quantiles of the values themselves, midway between two of them."""
-        return {name: quantiles_of_data(*records.numbers(name), self.number) for name in self.points}
+        return {name: quantiles_of_data(*self._numbers(records, name), self.number) for name in self.points}
+
+    def _numbers(
+        self, records: SealedRecords, name: str, candidates: Sequence[float] | None = None
+    ) -> tuple[Array, Ints | None]:
+        """Return the values of a number that are neither missing nor special codes, and how often each occurs."""
+        apart = self.apart.get(name, ())
+        cuts = candidates
+        if candidates is not None and apart:
+            # An engine distinguishes no more than these.
+            cuts = sorted({*candidates, *(end for ends in apart for end in ends if math.isfinite(end))})
+        values, times = records.numbers(name, cuts)
+        kept = np.ones(len(values), dtype=np.bool_)
+        for low, high in apart:
+            kept &= ~((values > low) & (values <= high))
+        return values[kept], None if times is None else times[kept]
 
 
 class Key(Protocol):

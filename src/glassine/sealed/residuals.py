@@ -29,24 +29,33 @@ PAIR_UNITS = 2**30
 class OfTarget(SumsQuery):
     """Numbers of records of each class; or the number of records, and the sums of the target and of its squares.
 
-    Shape (classes,), or (3,).
+    Shape (classes,), or (3,); with the sum of the exposures last, (4,).
     """
 
     n_classes: int | None  # None of a number, which is in [-1, 1]
+    exposed: bool = False  # Whether records have an exposure, which is in (0, 1]
+
+    @property
+    def size(self) -> int:
+        """Number of counts, or of sums."""
+        return self.n_classes or 3 + self.exposed
 
     @property
     def squared(self) -> float:
-        """One count, or three sums of at most 1 in size."""
-        return 3 if self.n_classes is None else 1
+        """One count, or three or four sums of at most 1 in size."""
+        return 1 if self.n_classes is not None else self.size
 
     def exact(self, records: AdditiveStore, units: int) -> Ints:
         """Return the counts, or the sums, where each number is rounded to whole units."""
-        values = records.records.values
+        values = records.values
         if self.n_classes is not None:
             return np.bincount(values, minlength=self.n_classes).astype(np.int64) * units
         first = np.rint(values * units).astype(np.int64)
         # Modulo 2^64, as everywhere: see fine_gaussian.md.
-        return wrapped([len(first) * units, int(first.sum()), _squares(values, units)])
+        sums = [len(first) * units, int(first.sum()), _squares(values, units)]
+        if self.exposed:
+            sums.append(int(np.rint(records.exposures * units).astype(np.int64).sum()))
+        return wrapped(sums)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +69,7 @@ class Squares(SumsQuery):
 
     def exact(self, records: AdditiveStore, units: int) -> Ints:
         """Return the sum of whole units, record by record."""
-        return wrapped([_squares(records.records.values, units)])
+        return wrapped([_squares(records.values, units)])
 
 
 def _squares(values: AnyArray, units: int) -> int:
@@ -209,6 +218,7 @@ class Residuals(SumsQuery):
     moves: Moves
     classes: bool  # Whether the target is a class
     clip: float
+    curved: float = 0.0  # Of a count of events the largest curvature that counts in full
 
     @property
     def squared(self) -> float:
@@ -218,7 +228,7 @@ class Residuals(SumsQuery):
     def exact(self, records: AdditiveStore, units: int) -> Ints:
         """Return the sums, shape (bins of all terms * outputs + 1,)."""
         scores, values = records.scores(self.terms, self.start), records.repeated(self.terms, len(self.start)).values
-        loss = Loss.of(len(scores), self.clip, units, classes=self.classes)
+        loss = Loss.of(len(scores), self.clip, units, classes=self.classes, curved=self.curved)
         sums, curvature = advance(records.packed(self.terms, len(scores)), scores, values, self.moves, loss)
         return np.append(sums[there(self.terms)], curvature)
 
@@ -253,6 +263,7 @@ class Lacking(SumsQuery):
     classes: bool
     clip: float
     in_bins: bool  # Whether in each bin of each term; else one sum of all records, shape (outputs,)
+    curved: float = 0.0  # As of :class:`Residuals`
 
     @property
     def squared(self) -> float:
@@ -265,7 +276,8 @@ class Lacking(SumsQuery):
         binned, times = records.binned(self.terms, outputs)
         codes = records.packed(self.terms, outputs)
         # In the same pass as the rounds, so that what a record adds cannot depend on where it stands.
-        fresh, loss = start_scores(len(binned.values), start), Loss.of(outputs, self.clip, units, classes=self.classes)
+        fresh = start_scores(len(binned.values), start) + records.offset
+        loss = Loss.of(outputs, self.clip, units, classes=self.classes, curved=self.curved)
         moves = Moves(self.scores.step, np.zeros(outputs))
         sums, _ = advance(codes, fresh, binned.values, moves, loss, ONCE if times is None else times)
         # Each record is in one bin of the first term; the sum is right modulo 2^64, as that of the bins is.
@@ -288,6 +300,7 @@ class GainsOfPairs(SumsQuery):
     classes: bool
     clip: float
     score: float  # Largest score of a cell that counts, relative to the clip
+    curved: float = 0.0  # As of :class:`Residuals`
 
     @property
     def squared(self) -> float:
@@ -313,7 +326,8 @@ class GainsOfPairs(SumsQuery):
         scores, binned = records.scores(self.terms, self.start), records.repeated(self.terms, outputs)
         codes = codes_of(self.pairs, binned.codes)
         still = Moves(np.zeros((len(self.pairs), max(pair.n_cells for pair in self.pairs), outputs)), np.zeros(outputs))
-        loss, total = Loss.of(outputs, self.clip, PAIR_UNITS, classes=self.classes), np.zeros(still.step.shape, object)
+        loss = Loss.of(outputs, self.clip, PAIR_UNITS, classes=self.classes, curved=self.curved)
+        total = np.zeros(still.step.shape, object)
         for first in range(0, len(binned.values), BLOCK):
             part = slice(first, first + BLOCK)
             total += advance(codes[:, part], scores[:, part], binned.values[part], still, loss)[0]

@@ -11,6 +11,7 @@ import numpy as np
 from glassine.data.labels import class_codes
 from glassine.models import AdditiveModel, CategoryBins, DecisionTree, NumericBins, RuleList
 from glassine.models.evidence import cell_labels, class_array
+from glassine.models.scoring import MOST_LOGARITHM
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.records.columns import ConformedColumns, values_of
 from glassine.records.cuts import Cuts
@@ -85,7 +86,8 @@ def predicted(model: Model, columns: ConformedColumns) -> AnyArray:
         return np.array(values, dtype=np.float64)[cells_of(model, columns)]
     scores = scores_of(model, columns)
     if model.classes is None:
-        return scores[:, 0] if model.target_bounds is None else np.clip(scores[:, 0], *model.target_bounds)
+        numbers = np.exp(np.minimum(scores[:, 0], MOST_LOGARITHM)) if model.link == "log" else scores[:, 0]
+        return numbers if model.target_bounds is None else np.clip(numbers, *model.target_bounds)
     return (scores[:, 0] > 0).astype(np.intp) if model.link == "logit" else scores.argmax(axis=1)
 
 

@@ -137,11 +137,13 @@ class Loss(NamedTuple):
     clip: float
     units: int
     table: Array
+    curved: float  # Largest curvature that counts in full, of a count of events; 0 of numbers and classes
 
     @classmethod
-    def of(cls, outputs: int, clip: float, units: int, *, classes: bool) -> Loss:
-        """Return the loss of numbers, of two classes (one output), or of more."""
-        return cls(clip, units, _table(min(outputs, 2)) if classes else np.zeros(0))
+    def of(cls, outputs: int, clip: float, units: int, *, classes: bool, curved: float = 0.0) -> Loss:
+        """Return the loss of numbers, of two classes (one output), or of more; or, if curved, of counts of events."""
+        table = _table(2) if curved else _table(min(outputs, 2)) if classes else np.zeros(0)
+        return cls(clip, units, table, curved)
 
 
 @lru_cache(maxsize=2)
@@ -314,8 +316,27 @@ def class_units(scores: AnyArray, target: AnyArray, clip: float, units: int, tab
 
 
 @compiled
+def count_units(scores: AnyArray, target: AnyArray, loss: Loss, out: AnyArray) -> int:
+    """Write the residual of a count of events, clipped, in whole units of the clip; return the curvature's sum."""
+    # target: in [0, 1]. The mean is the exponential of the score, at most 1, and it is the curvature as well, of which
+    # so much as `curved` counts in full; here it counts half.
+    factor, most = loss.units / loss.clip, float(loss.units)
+    curvature = 0
+    for i in range(scores.shape[1]):
+        # As for several classes, from -2 * REACH to 0.
+        mean = loss.table[int(max(min(scores[0, i], 0.0), -32.0) * 4096.0 + 131072.5)]
+        residual = (target[i] - mean) * factor
+        if -most <= residual <= most:
+            curvature += min(int(0.5 * min(mean / loss.curved, 1.0) * loss.units), loss.units // 2)
+        out[0, i] = int(np.rint(min(max(residual, -most), most)))
+    return curvature
+
+
+@compiled
 def residuals(scores: AnyArray, target: AnyArray, loss: Loss, out: AnyArray) -> Any:
-    """Write the residuals of numbers, of two classes or of more, and return the sum of the curvatures."""
+    """Write the residuals of numbers, counts, two classes or more, and return the sum of the curvatures."""
+    if loss.curved > 0:
+        return count_units(scores, target, loss, out)
     if len(loss.table) == 0:
         return number_units(scores, target, loss.clip, loss.units, out)
     if len(scores) == 1:

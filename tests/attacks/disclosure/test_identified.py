@@ -128,6 +128,19 @@ def test_without_time_the_bounds_hold_and_are_not_called_exact() -> None:
     assert (none.high >= full.high - 1e-9).all()
 
 
+def test_without_a_search_the_bounds_are_those_of_the_leaves() -> None:
+    disclosure = shaped()
+    leaves, full = identified_disclosure(disclosure, search=False), identified_disclosure(disclosure)
+    counts, of = disclosure.leaves.counts, disclosure.people.leaf
+    assert counts is not None
+    sizes = disclosure.people.sizes[:, None]
+    others = disclosure.leaves.sizes[of][:, None] - sizes
+    assert leaves.low == pytest.approx(np.maximum(counts[of] - others, 0) / sizes)
+    assert leaves.high == pytest.approx(np.minimum(counts[of], sizes) / sizes)
+    assert (leaves.low <= full.low + 1e-9).all()
+    assert (leaves.low < full.low - 1e-6).any()
+
+
 def test_how_many_are_certain_whatever_else_is_true() -> None:
     low = np.array([[0.9, 0.0], [0.2, 0.5]])
     found = Identified(low=low, high=1 - low[:, ::-1], exact=np.ones((2, 2, 2), dtype=bool))

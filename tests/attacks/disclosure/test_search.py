@@ -17,6 +17,7 @@ from glassine.attacks.disclosure.constraints import derive_constraints
 from glassine.attacks.disclosure.cuts import Engine
 from glassine.attacks.disclosure.lagrangian import Starts, _Climbing, augmented_lagrangian, starting_tables
 from glassine.attacks.disclosure.logits import LogitProblem
+from glassine.attacks.disclosure.metric import Curvature
 from tests.attacks.disclosure.instances import parity
 
 Floats = npt.NDArray[np.float64]
@@ -77,12 +78,38 @@ def test_the_slope_in_logits_is_that_of_differences() -> None:
         climbing.of_candidates = rng.random(len(problem.candidates))
         climbing.stiffness = 1 + rng.random(len(problem.candidates))
         climbing.of_rows = np.where(problem.rows.exists, rng.random(problem.rows.known.shape), 0.0)
-        scale, at = 0.5 + rng.random(len(climbing.z)), 0.1 * rng.normal(size=len(climbing.z))
-        margin = climbing.margins(0.1)
-        _, slope = climbing.value(at, margin, scale)
+        at, margin = 0.1 * rng.normal(size=len(climbing.z)), climbing.margins(0.1)
+        metric = climbing._metric(margin)
+        _, slope = climbing.value(at, margin, metric)
         for direction in rng.normal(size=(5, len(at))):
-            ahead, behind = (climbing.value(at + h * direction, margin, scale)[0] for h in (1e-5, -1e-5))
+            ahead, behind = (climbing.value(at + h * direction, margin, metric)[0] for h in (1e-5, -1e-5))
             assert (ahead - behind) / 2e-5 == pytest.approx(slope @ direction, rel=1e-4, abs=1e-4)
+
+
+def test_the_metric_has_the_slopes_of_the_constraints_and_makes_their_curvature_one() -> None:
+    frame, _, tree = parity(SEED, n=26, values=3, criterion="gini")
+    adversary = Adversary("error_rates", criterion="gini", min_samples_leaf=1)
+    found = infer_sensitive(tree, frame, adversary=replace(adversary, internal_nodes=False))
+    constraints = derive_constraints(tree, found.people, adversary)
+    problem, rng = LogitProblem(Engine(found.people, found.leaves), constraints), np.random.default_rng(0)
+    climbing = _Climbing(problem, rng.normal(size=found.leaf_probabilities.size), rng)
+    n, k = len(climbing.z), len(problem.candidates)
+    paid, bounded = np.arange(k), np.argwhere(problem.rows.bounded)
+    metric = Curvature.of(problem, climbing.table(), (paid, np.ones(k)), (bounded, 1.0))
+
+    def constrained(z: Any) -> Any:
+        climbing.z = z
+        _, slack, off, _ = climbing.parts()
+        return np.concatenate([slack, off[bounded[:, 0], bounded[:, 1]]])
+
+    start = climbing.z
+    for direction in rng.normal(size=(5, n)):
+        step = 1e-5 * metric.scale * direction
+        ahead, behind = constrained(start + step), constrained(start - step)
+        assert (ahead - behind) / 2e-5 == pytest.approx(metric.slopes @ direction, rel=1e-4, abs=1e-5)
+    turned = np.column_stack([metric.moves(unit) / metric.scale for unit in np.eye(n)])
+    curvature = np.eye(n) + (metric.slopes.T @ metric.slopes).toarray()
+    np.testing.assert_allclose(turned.T @ curvature @ turned, np.eye(n), atol=1e-8)
 
 
 def test_shifts_of_logits_make_rates_exact() -> None:

@@ -57,7 +57,7 @@ class Identified:
         return np.asarray((self.low >= probability - NEGLIGIBLE).any(axis=1))
 
 
-def identified_disclosure(disclosure: Disclosure, *, limit: TimeLimit | None = None) -> Identified:
+def identified_disclosure(disclosure: Disclosure, *, search: bool = True, limit: TimeLimit | None = None) -> Identified:
     """Return the least and the largest probability of each class that the knowledge of an attacker allows.
 
     With class counts and no totals the bounds are exact, as far as the time suffices: first those of the leaves alone
@@ -69,6 +69,9 @@ def identified_disclosure(disclosure: Disclosure, *, limit: TimeLimit | None = N
     ----------
     disclosure : Disclosure
         An estimate of all people of a training set, not of a sample.
+    search : bool, default=True
+        Whether to look for tables that attain the bounds of the leaves, and for better bounds where none does. Without
+        it the bounds are those of the leaves, at once.
     limit : TimeLimit, optional
         When the search for exact bounds ends. Bounds that are not exact by then are those of the leaves or of the cuts
         so far.
@@ -94,12 +97,13 @@ def identified_disclosure(disclosure: Disclosure, *, limit: TimeLimit | None = N
             "identified disclosure is of people who all are training records, not of a sample.",
             remedy=f"Take {parameter('training', 'known')}.",
         )
-    search = _Search(disclosure, limit)
+    bounds = _Search(disclosure, limit)
     # What is not reached in time stays a bound.
     with suppress(TimeLimitError):
-        search.run()
+        if search:
+            bounds.run()
     sizes = disclosure.people.sizes[:, None].astype(np.float64)
-    return Identified(low=search.ends[..., 0] / sizes, high=search.ends[..., 1] / sizes, exact=search.exact)
+    return Identified(low=bounds.ends[..., 0] / sizes, high=bounds.ends[..., 1] / sizes, exact=bounds.exact)
 
 
 @dataclass(slots=True, eq=False)
@@ -139,10 +143,8 @@ class _Search:
         for group in self._groups():
             self._attain(start, group)
         terms = disclosure.constraints.terms(start)
-        problem = _Program(disclosure, terms)
+        problem = _Program(disclosure, terms, self.limit)
         for row, column, end in np.argwhere(~self.exact):
-            if self.limit is not None:
-                self.limit.check()
             value, attained = problem.extreme(int(row), int(column), bool(end))
             if value is not None:
                 inner = max if not end else min
@@ -213,8 +215,8 @@ def _block(block: Array, row: int, column: int, value: float) -> Array | None:
 class _Program:
     """Linear programs over the tables with the leaves' counts, under cuts that all bounds share."""
 
-    def __init__(self, disclosure: Disclosure, terms: NodeTerms) -> None:
-        self.disclosure, self.terms = disclosure, terms
+    def __init__(self, disclosure: Disclosure, terms: NodeTerms, limit: TimeLimit | None) -> None:
+        self.disclosure, self.terms, self.limit = disclosure, terms, limit
         people, leaves = disclosure.people, disclosure.leaves
         if leaves.counts is None:
             raise InvalidParameterError("exact bounds need the class counts of the leaves.")
@@ -234,6 +236,8 @@ class _Program:
         goal[row * self.shape[1] + column] = -1.0 if largest else 1.0
         value = None
         for _ in range(MOST_ROUNDS):
+            if self.limit is not None:
+                self.limit.check()
             solved = linprog(
                 goal,
                 A_ub=-self.cuts if len(self.right) else None,

@@ -19,6 +19,7 @@ from glassine.attacks.disclosure.constraints import Clash, Constraints
 from glassine.attacks.disclosure.cuts import CutSolution, Engine
 from glassine.attacks.disclosure.dual import TimeLimit
 from glassine.attacks.disclosure.logits import LogitProblem, impurity_slope
+from glassine.attacks.disclosure.metric import Curvature
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidParameterError
 from glassine.records.arrays import Array, Bools, Indices
@@ -29,8 +30,8 @@ MOST_STEPS = 24
 FIRST_PENALTY, LAST_PENALTY = 0.5, 64.0
 """Nats per squared person. It doubles: a large one at once makes a narrow valley that L-BFGS follows slowly."""
 
-INNER, MEMORY = 400, 12
-"""Steps and memory of L-BFGS between two rises of the prices."""
+INNER, MEMORY = 100, 12
+"""Steps and memory of L-BFGS between two rises of the prices: few, as the next rise goes on where it stopped."""
 
 SETTLED, ROUGH = 1e-6, 2e-3
 """Largest violation at which prices rise no more, per person and at most: the margin and the repair do the rest."""
@@ -49,9 +50,6 @@ PATIENCE, STUCK, MOST_KICKS, KICK = 2, 0.7, 10, 0.3
 
 STIFFER, STIFFEST = 4.0, 1024.0
 """By how much the penalty of a constraint that holds up the search grows, and its most."""
-
-FEW = 0.05
-"""Fewest people by which the curvature of a cell is estimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,14 +200,13 @@ class _Climbing:
             new = len(posed.candidates) - len(self.of_candidates)
             self.of_candidates = np.concatenate([self.of_candidates, np.zeros(new)])
             self.stiffness = np.concatenate([self.stiffness, np.ones(new)])
-            # The curvature of the entropy in a logit is near the people of its cell: in their roots it is near 1.
-            scale = 1 / np.sqrt(np.maximum(self.table(), FEW)).ravel()
+            metric = self._metric(self.margins(margin))
             done = minimize(
-                partial(self.value, margin=self.margins(margin), scale=scale), np.zeros(len(self.z)), jac=True,
+                partial(self.value, margin=self.margins(margin), metric=metric), np.zeros(len(self.z)), jac=True,
                 method="L-BFGS-B",
                 options={"maxiter": INNER, "maxcor": MEMORY, "ftol": 1e-13, "gtol": 1e-6, "maxfun": 2 * INNER},
             )  # fmt: skip
-            self.z = self.z + scale * done.x
+            self.z = self.z + metric.moves(done.x)
             _, slack, off, off_totals = self.parts()
             slack = slack - self.margins(margin)
             self.of_candidates = np.maximum(0.0, self.of_candidates - self.penalty * self.stiffness * slack)
@@ -268,10 +265,20 @@ class _Climbing:
         """Return by how much each candidate is kept worse than the split: one that divides its branches cannot be."""
         return margin * np.array(self.posed.loose, dtype=np.float64)
 
-    def value(self, moved: Array, margin: Array, scale: Array) -> tuple[float, Array]:
-        """Return the augmented Lagrangian of the negative entropy, and its gradient by the scaled moves of logits."""
+    def _metric(self, margin: Array) -> Curvature:
+        """Return the coordinates in which the curvature of the augmented Lagrangian is near 1."""
+        posed, table = self.posed, self.table()
+        _, slack, off, _ = self.parts()
+        stiff = self.penalty * self.stiffness
+        paid = np.flatnonzero(self.of_candidates - stiff * (slack - margin) > 0)
+        # Of inequalities alone: equalities are exact by their shift, or too many.
+        pushed = posed.rows.bounded & (_pushed(self.of_rows, off, self.penalty, posed.rows.bounded) > 0)
+        return Curvature.of(posed, table, (paid, stiff[paid]), (np.argwhere(pushed), self.penalty))
+
+    def value(self, moved: Array, margin: Array, metric: Curvature) -> tuple[float, Array]:
+        """Return the augmented Lagrangian of the negative entropy, and its gradient in the coordinates of a metric."""
         posed, penalty = self.posed, self.penalty
-        z = self.z + scale * moved
+        z = self.z + metric.moves(moved)
         if posed.engine.limit is not None:
             posed.engine.limit.check()
         shares = posed.shares(z)
@@ -300,7 +307,7 @@ class _Climbing:
         gradient = posed.sizes[:, None] * (of_cells - shares * of_cells.sum(axis=1, keepdims=True))
         if posed.rated is not None:
             gradient = posed.rated.tangent(gradient, shares)
-        return out, gradient.ravel() * scale
+        return out, metric.slope(gradient.ravel())
 
 
 def _pushed(prices: Array, off: Array, penalty: float, bounded: Bools) -> Array:

@@ -102,17 +102,30 @@ class _Rates:
 
     def tangent(self, gradient: Array, shares: Array) -> Array:
         """Return a gradient by the moved logits, shape (q, c), as one by the logits: shifts follow them."""
+        every = np.arange(len(shares))
+        return self.tangents(gradient, shares, np.zeros(len(shares), dtype=np.int64), every)
+
+    def tangents(self, slopes: Array, shares: Array, entry: Indices, q: Indices) -> Array:
+        """Return several gradients so: row i of ``slopes``, shape (e, c), is of gradient ``entry[i]`` and row ``q[i]``.
+
+        Each gradient has all rows of a leaf, or none.
+        """
         rows, labels = self.cells
         share = shares[rows, labels]
         weight = self.sizes * share * (1 - share)
         k = len(self.correct)
         whole = np.maximum(np.bincount(self.place, weights=weight, minlength=k), 1e-300)
-        along = (np.bincount(self.place, weights=gradient[rows, labels], minlength=k) / whole)[self.place]
         # The people of the label rise with its logit, and fall with those of the other classes.
         turn = -shares[rows] * share[:, None]
         turn[np.arange(len(rows)), labels] += share
-        out = gradient.copy()
-        out[rows] -= along[:, None] * self.sizes[:, None] * turn
+        at = np.full(len(shares), -1)
+        at[rows] = np.arange(len(rows))
+        inside = np.flatnonzero(at[q] >= 0)
+        own = at[q[inside]]
+        key = entry[inside] * k + self.place[own]
+        along = np.bincount(key, weights=slopes[inside, labels[own]], minlength=1)[key] / whole[self.place[own]]
+        out = slopes.copy()
+        out[inside] -= (along * self.sizes[own])[:, None] * turn[own]
         return out
 
 

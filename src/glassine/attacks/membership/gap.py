@@ -144,6 +144,10 @@ MAX_RECORDS = 20_000
 """Records of each side that are used at most: more make the test finer than matters, and slower."""
 
 
+MOST_BINS = 255
+"""Bins of a column: as many as the booster has."""
+
+
 def holdout_shift(
     members: Sample | LabelledRecords,
     nonmembers: Sample | LabelledRecords,
@@ -268,10 +272,26 @@ def _scores(X: Array, member: Indices, others: Array, rng: np.random.Generator) 
         class_weight="balanced",
         random_state=int(rng.integers(2**31)),
     )
-    finite = np.where(np.isinf(X), np.sign(X) * 1e300, X), np.where(np.isinf(others), np.sign(others) * 1e300, others)
+    finite = _binned(
+        np.where(np.isinf(X), np.sign(X) * 1e300, X), np.where(np.isinf(others), np.sign(others) * 1e300, others)
+    )
     # One thread: waiting for each other costs small tasks more than it saves.
     with importlib.import_module("threadpoolctl").threadpool_limits(1, user_api="openmp"):
         return np.asarray(booster.fit(finite[0], member).predict_proba(finite[1])[:, 1])
+
+
+def _binned(X: Array, others: Array) -> tuple[Array, Array]:
+    """Return columns of more values than the booster has bins by their bin, as it would bin them."""
+    # With weights it takes five times as long to find its bins as to grow its trees.
+    made, also = X.copy(), others.copy()
+    for j in range(X.shape[1]):
+        values = np.sort(X[:, j])[: np.count_nonzero(~np.isnan(X[:, j]))]  # what is missing comes last
+        if np.count_nonzero(np.diff(values)) < MOST_BINS:
+            continue
+        edges = values[np.arange(1, MOST_BINS) * len(values) // MOST_BINS]
+        for given, out in ((X, made), (others, also)):
+            out[:, j] = np.where(np.isnan(given[:, j]), np.nan, np.searchsorted(edges, given[:, j]))
+    return made, also
 
 
 def _rank_sum(members: Array, nonmembers: Array) -> tuple[float, float]:

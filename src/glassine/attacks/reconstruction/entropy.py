@@ -9,6 +9,7 @@ counts of regions (:mod:`glassine.counting`).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,7 @@ from glassine.attacks.reconstruction.leakage import (
     exposure_steps,
     oddities,
 )
+from glassine.attacks.reconstruction.possible import log2_ratio
 from glassine.counting import MAX_STEPS, Region
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
@@ -175,19 +177,60 @@ class ProbabilisticDataset(DisplayedToCheckers, ExposedRecords):
             raise _nothing_to_learn()
         return entropy / prior
 
-    def dist_g(self, *, domain_aware: bool = False) -> float:
+    def dist_g(self, *, domain_aware: bool = False, units: Mapping[str, float] | None = None) -> float:
         """Return Dist_G, the share of the joint entropy that the model leaves (Definition 4).
 
         1 means that the model reveals nothing, 0 that the records are known.
 
+        Parameters
+        ----------
+        domain_aware : bool, default=False
+            Whether to leave out the records that the domain's groups make impossible.
+        units : mapping of str to float, optional
+            For each attribute whose values are a continuum, the unit of its density, above 0. Entropies are then
+            integrals over the possible records, and near what the same resolution gives. They depend on the unit: a
+            part narrower than it has an entropy below 0.
+
         Raises
         ------
         UndefinedMeasureError
-            If an attribute is a continuum, counts are not published, a region that holds records is empty, or the
-            domain allows one record only.
+            If an attribute is a continuum without a unit or one that may be missing, counts are not published, a region
+            that holds records is empty, or the domain allows one record only.
+        InvalidParameterError
+            If a unit is not a number above 0, or is of no continuum.
         """
+        if units is not None:
+            return self._dist_g_of_densities(domain_aware, units)
         prior = self.prior_entropy(domain_aware=domain_aware)
         return self.share_left(self.entropy(domain_aware=domain_aware) if prior else 0.0, prior)
+
+    def _dist_g_of_densities(self, domain_aware: bool, units: Mapping[str, float]) -> float:
+        continua = set(self._continua)
+        for name, unit in units.items():
+            if name not in continua or not 0 < unit < math.inf:
+                raise InvalidParameterError(
+                    f"{parameter('units')} must give numbers above 0 for attributes without a resolution, got {unit!r} "
+                    f"for {name!r}.",
+                    remedy="Leave out the others.",
+                )
+        if missing := sorted(continua - set(units)):
+            raise UndefinedMeasureError(
+                f"{missing[0]!r} has no declared resolution.", remedy=f"Give it one of {parameter('units')}."
+            )
+        if gaps := [name for name in units if self.domain[name].missing]:
+            raise UndefinedMeasureError(
+                f"{gaps[0]!r} may be missing, and a missing value has no density.", remedy="Declare its resolution."
+            )
+        self._require_possible(domain_aware)
+        worlds, less = self._worlds_of(domain_aware), math.fsum(math.log2(unit) for unit in units.values())
+        parts = zip(self.supports, worlds.measures, strict=True)
+        left = math.fsum(size * (log2_ratio(measure, 1) - less) for size, measure in parts if size)
+        prior = self.n_records * (log2_ratio(worlds.space.total, 1) - less)
+        if not prior > 0:
+            raise UndefinedMeasureError(
+                "the units are wider than the ranges of the domain.", remedy="Take smaller units."
+            )
+        return self.share_left(left, prior)
 
     def dist_g_by_shares(self, *, domain_aware: bool = False) -> float:
         """Return Dist_G for an attacker who knows the domain's shares: the share of the entropy that is left.

@@ -12,6 +12,7 @@ __all__ = [
     "DisclosureDetails",
     "DisclosureFinding",
     "ExposedPerson",
+    "IdentifiedFinding",
     "ReaderFinding",
     "SampleFinding",
     "SubgroupFinding",
@@ -42,6 +43,14 @@ class CertainFinding:
     # attribute, value: the subgroup; empty for all.
     attribute: str = ""
     value: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentifiedFinding:
+    """People of whom one class has at least a probability in every table that agrees with the leaves."""
+
+    probability: float
+    people: ShownCount  # How many they are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +165,8 @@ class DisclosureFinding:
         Which other knowledge was left out or assumed, and why.
     certain : tuple of CertainFinding
         Of whom the value is practically certain: by class, then by class in the subgroups where most are.
+    identified : tuple of IdentifiedFinding
+        Of whom a value has at least a probability in every possible dataset; empty of a sample.
     details : DisclosureDetails or None
         What else the holder of the data asked for.
     """
@@ -177,4 +188,5 @@ class DisclosureFinding:
     unused: str
     notes: tuple[str, ...]
     certain: tuple[CertainFinding, ...] = ()
+    identified: tuple[IdentifiedFinding, ...] = ()
     details: DisclosureDetails | None = None

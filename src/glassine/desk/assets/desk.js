@@ -4,6 +4,7 @@ const said = document.getElementById("said");
 const keys = document.getElementById("keys");
 const single = document.getElementById("single");
 const drafts = new Map();
+const refused = new Map();
 let head = "";
 let shown = "";
 let lost = false;
@@ -80,6 +81,8 @@ function keep() {
 
 function restore() {
   for (const form of screen.querySelectorAll("form[data-post]")) {
+    const alert = form.querySelector("[role=alert]");
+    if (alert && refused.has(key(form))) alert.textContent = refused.get(key(form));
     const values = drafts.get(key(form)) || {};
     for (const field of form.elements) {
       const name = field.type === "checkbox" || field.type === "radio" ? `${field.name}=${field.value}` : field.name;
@@ -175,8 +178,9 @@ function values(form, button) {
 
 screen.addEventListener("submit", async event => {
   const form = event.target;
-  if (!form.dataset.post) return;
+  // Always: a form that was sent already has no address, and the browser would open one of its own.
   event.preventDefault();
+  if (!form.dataset.post) return;
   const button = event.submitter;
   const alert = form.querySelector("[role=alert]");
   if (form.dataset.busy) return;
@@ -185,6 +189,8 @@ screen.addEventListener("submit", async event => {
   const asked = values(form, button);
   if (button) button.disabled = true;
   if (alert) alert.textContent = "";
+  const sent = key(form);
+  refused.delete(sent);
   try {
     const answer = await (await ask("POST", form.dataset.post, asked)).json();
     drafts.delete(key(form));
@@ -193,7 +199,11 @@ screen.addEventListener("submit", async event => {
     if (answer.folder) say(`Written: ${answer.folder}.`);
     await show(false);
   } catch (error) {
-    if (alert) alert.textContent = error.message; else say(error.message);
+    // The screen may have been drawn again meanwhile, and will be: the message stays until the next press.
+    if (alert) refused.set(sent, error.message); else say(error.message);
+    for (const one of screen.querySelectorAll("form[data-post] [role=alert]")) {
+      if (key(one.closest("form")) === sent) one.textContent = error.message;
+    }
     const field = error.field && form.querySelector(`[name="${CSS.escape(error.field)}"]`);
     if (field) {
       field.setAttribute("aria-invalid", "true");

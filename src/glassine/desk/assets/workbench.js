@@ -18,14 +18,21 @@ document.addEventListener("drop", event => {
   send(event.dataTransfer.files);
 });
 
-function stop() {
+let chosen = "";
+
+function stop(drawn) {
   const slider = screen.querySelector("[data-stops]");
   if (!slider) return;
-  const row = screen.querySelectorAll("#stops tbody tr")[Number(slider.value)];
-  const values = JSON.parse(row.dataset.stop);
+  const rows = [...screen.querySelectorAll("#stops tbody tr")].map(row => JSON.parse(row.dataset.stop));
+  // More copies change the places of those before: the one that was chosen stays.
+  const place = rows.findIndex(row => row.number === chosen);
+  if (drawn === true && place >= 0) slider.value = String(place);
+  const values = rows[Number(slider.value)];
+  chosen = values.number;
+  screen.querySelector("[data-number]").value = values.number;
   for (const part of screen.querySelectorAll("[data-show]")) part.textContent = values[part.dataset.show];
   screen.querySelector("#stop-why").textContent = values.why;
-  slider.setAttribute("aria-valuetext", `${values.verdict}, ${values.parts} leaves or rules`);
+  slider.setAttribute("aria-valuetext", `${values.verdict}, ${values.parts} leaves or rules${values.predicts ? `, ${values.predicts}` : ""}`);
 }
 
 function dial() {
@@ -37,11 +44,54 @@ function dial() {
   screen.querySelector("#spend").textContent = `Spend ${epsilon > 0 ? field.value : "…"} and train`;
 }
 
+const sure = new Set();
+
+function confirm() {
+  for (const one of screen.querySelectorAll("[data-seen]")) {
+    if (sure.has(`${one.dataset.file}:${one.dataset.seen}`)) one.textContent = "Show it, and mark it “seen in the data” for good";
+  }
+}
+
+const WIDTH = 240;
+const MOST_CUTS = 80;
+
+function mark(kind, values) {
+  const part = document.createElementNS("http://www.w3.org/2000/svg", kind);
+  for (const [name, value] of Object.entries(values)) part.setAttribute(name, value);
+  return part;
+}
+
 function cuts(n) {
-  const at = key => Number(screen.querySelector(`#${key}-${n}`)?.value || NaN);
-  const step = at("resolution"), count = step > 0 ? Math.floor((at("hi") - at("lo")) / step + 1e-9) + 1 : NaN;
-  screen.querySelector(`#cuts-${n}`).textContent = Number.isFinite(count) && count > 0
-    ? `${count.toLocaleString("en")} cut points. Not compared with your records.` : "";
+  const at = key => { const text = screen.querySelector(`#${key}-${n}`)?.value.trim(); return text ? Number(text) : NaN; };
+  const lo = at("lo"), hi = at("hi"), step = at("resolution");
+  const count = step > 0 ? Math.floor((hi - lo) / step + 1e-9) + 1 : NaN;
+  const some = Number.isFinite(count) && count > 0;
+  screen.querySelector(`#cuts-${n}`).textContent = some ? `${count.toLocaleString("en")} cut points. Not compared with your records.` : "";
+  const place = screen.querySelector(`#axis-${n}`);
+  place.replaceChildren();
+  if (!(hi > lo)) return;
+  const known = screen.querySelector(`[data-bars="${n}"]`);
+  const seen = known ? JSON.parse(known.textContent) : null;
+  const x = value => 4 + (WIDTH - 8) * (value - lo) / (hi - lo);
+  const said = `From ${lo} to ${hi}${some ? `, ${count} cut points` : ""}${seen ? "; bars: your records" : ""}`;
+  const svg = mark("svg", {viewBox: `0 0 ${WIDTH} 40`, role: "img", "aria-label": said});
+  if (seen) {
+    const most = Math.max(...seen.bars, 1), wide = (seen.hi - seen.lo) / seen.bars.length;
+    seen.bars.forEach((height, i) => {
+      const from = Math.max(seen.lo + i * wide, lo), to = Math.min(seen.lo + (i + 1) * wide, hi);
+      if (to > from) svg.append(mark("rect", {class: "barfill", x: x(from), width: Math.max(x(to) - x(from), 0.5), y: 26 - 24 * height / most, height: 24 * height / most}));
+    });
+  }
+  svg.append(mark("path", {class: "axisline", d: `M4 26H${WIDTH - 4}`}));
+  if (some && count <= MOST_CUTS) {
+    for (let i = 0; i < count; i += 1) svg.append(mark("path", {class: "cut", d: `M${x(lo + i * step).toFixed(1)} 21V31`}));
+  } else if (some) svg.append(mark("rect", {class: "barfill", x: 4, width: WIDTH - 8, y: 23, height: 6}));
+  for (const [anchor, value] of [["start", lo], ["end", hi]]) {
+    const text = mark("text", {class: "axistext", x: anchor === "start" ? 2 : WIDTH - 2, y: 39, "text-anchor": anchor});
+    text.textContent = value;
+    svg.append(text);
+  }
+  place.append(svg);
 }
 
 document.addEventListener("input", event => {
@@ -59,9 +109,9 @@ document.addEventListener("click", async event => {
   try {
     if (button.dataset.seen) {
       const records = screen.querySelector("#w-records").value;
-      if (button.dataset.sure !== "yes") {
-        button.dataset.sure = "yes";
-        button.textContent = "Show it, and mark it “seen in the data” for good";
+      if (!sure.has(`${button.dataset.file}:${button.dataset.seen}`)) {
+        sure.add(`${button.dataset.file}:${button.dataset.seen}`);
+        confirm();
         return;
       }
       button.disabled = true;
@@ -92,4 +142,9 @@ window.addEventListener("message", async event => {
   } catch (error) { say(error.message); }
 });
 
-screen.addEventListener("drawn", () => { stop(); dial(); });
+screen.addEventListener("drawn", () => {
+  stop(true);
+  confirm();
+  dial();
+  for (const one of new Set([...screen.querySelectorAll("[data-cuts]")].map(field => field.dataset.cuts))) cuts(one);
+});

@@ -109,6 +109,7 @@ SOFTMAX = ("return CLASSES[found.index(max(found))]", "")
 POWERS = """
     powers = [2.718281828459045 ** (score - max(found)) for score in found]
     return dict(zip(CLASSES, [power / sum(powers) for power in powers]))"""
+MEAN = "2.718281828459045 ** min(scores(record)[0], 700.0)"
 VALUE = '''\
 def predict(record):
     """Return the predicted value of a record."""
@@ -121,7 +122,7 @@ def additive_python(model: AdditiveModel) -> str:
     tables = "" if model.classes is None else f"CLASSES = {source(model.classes)}\n"
     if model.classes is None:
         low, high = model.target_bounds or (None, None)
-        value = "scores(record)[0]"
+        value = "scores(record)[0]" if model.link == "identity" else MEAN
         predict = VALUE.format(value=value if low is None else f"min(max({value}, {source(low)}), {source(high)})")
     else:
         choice, first = LOGIT if model.link == "logit" else SOFTMAX

@@ -194,6 +194,8 @@ def _lookup(
 
 def _prediction(model: AdditiveModel, scores: Sequence[str], dialect: SqlDialect) -> str:
     score = scores[0]
+    if model.link == "log":
+        score = f"EXP({score})"
     if model.classes is None:
         if model.target_bounds is None:
             return score

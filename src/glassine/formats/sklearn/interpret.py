@@ -29,9 +29,7 @@ Array = npt.NDArray[np.float64]
 
 SOURCE = "interpret, explainable boosting machine"
 CLASSES = ("ExplainableBoostingClassifier", "ExplainableBoostingRegressor")
-LINKS = {"logit": "logit", "mlogit": "softmax", "identity": "identity", "log": "identity"}
-ON_LOG_SCALE = "its values are logarithms of predictions"
-"""What the source of a machine with a log link says: of Poisson, gamma, Tweedie and log errors."""
+LINKS = {"logit": "logit", "mlogit": "softmax", "identity": "identity", "log": "log"}
 TAKEN_OVER = "interpret's claim, taken over without a test"
 
 
@@ -100,7 +98,7 @@ def additive_from_interpret(obj: object, domain: Domain | None = None) -> Additi
         intercept=tuple(_tensor(data.get("intercept"), "the intercept", 1).tolist()),
         link=link,
         classes=classes,
-        source=f"{SOURCE}; {ON_LOG_SCALE}" if _only_output(data).get("link") == "log" else SOURCE,
+        source=SOURCE,
         guarantee=_guarantee(data, features, regression=classes is None),
     )
 
@@ -161,7 +159,7 @@ def _output(data: dict[str, Any]) -> tuple[str, tuple[Scalar, ...] | None]:
             remedy="Fit with an objective of one of these links, such as log_loss, rmse or poisson_deviance.",
         )
     classes = None
-    if LINKS[link] != "identity":
+    if LINKS[link] not in ("identity", "log"):
         names = listed(output, "classes", "the output")
         classes = tuple(label.item() if isinstance(label, np.generic) else label for label in names)
         if not all(is_scalar(label) for label in classes):

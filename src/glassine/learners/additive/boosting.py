@@ -14,6 +14,7 @@ from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.budget import RESERVED, GaussianBudget, usable
+from glassine.learners.additive.choices import Pairs
 from glassine.learners.additive.publishing import Shapes
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.randomness import Randomness
@@ -40,6 +41,11 @@ class Interactions:
     def wanted(self) -> bool:
         """Whether there may be any."""
         return self.number != 0 or bool(self.named)
+
+    @property
+    def kind(self) -> Pairs:
+        """Whether there are any, and whether the rule chooses them."""
+        return ("rule" if self.number is None else "stated") if self.wanted else "none"
 
     @property
     def stated(self) -> list[list[str]] | str | int:

@@ -18,6 +18,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.formats import fingerprint
 from glassine.learners.additive.budget import GaussianBudget
+from glassine.learners.additive.events import CountsEvents, without_exposure
 from glassine.learners.additive.fitting import AdditivePlan, Card, Private, fit_model
 from glassine.learners.additive.memory import check_memory, most_bins, most_released, pairs_asked_for, table_bytes
 from glassine.learners.additive.smoothing import LoadedSmoothing
@@ -39,9 +40,6 @@ from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata
 from glassine.sealed.plan import Plan as Sealed
 from glassine.sealed.residuals import Kernels
-
-LEAST_FOR_PAIRS = 0.5
-"""Epsilon below which no pairs stand out: their choice then costs more than they gain (``docs/papers/dp-ebm.md``)."""
 
 
 def check_two_classes(classes: Sequence[Scalar]) -> None:
@@ -225,11 +223,15 @@ class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
         """Return what the model is rounded to; None where it is published as fitted."""
         return None
 
+    def _training(self, training: Training) -> Training:
+        """Return what is public of a fit, with what its parameters say of the target."""
+        return training
+
     def _read_at_once(self, X: object, y: object, persons: CountedPersons | None) -> tuple[AdditiveRecords, Metadata]:
         records, training = self._read_training(X, y, persons, private=True)
         return records, training.metadata(self)
 
-    def _fixed(self, training: Training, interactions: object) -> AdditivePlan:
+    def _fixed(self, training: Training) -> AdditivePlan:
         """Return what is fixed before anything is released."""
         return AdditivePlan.of(
             training,
@@ -237,7 +239,7 @@ class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
             accounting=self.accounting,
             bins=self._bins(training.domain),
             monotone=self.monotone,
-            interactions=interactions,
+            interactions=self.interactions,
             card=self._card(training),
         )
 
@@ -254,10 +256,12 @@ class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
         """
         known = self._public_of_target()
         training = Training.of(known)
-        plan = self._fixed(training, self.interactions)
+        if not hasattr(self, "model_"):
+            # A fitted domain has no exposures any more.
+            training = self._training(training)
+        plan = self._fixed(training)
         pairs = pairs_asked_for(plan.interactions)
-        choices = (plan.grids, plan.coarse)
-        tables = max(table_bytes(grids, training.target, plan.algorithm, pairs) for grids in choices)
+        tables = table_bytes(plan.grids, training.target, plan.algorithm, pairs)
         return tables + record_bytes(n_records, known.domain)
 
     def _public_of_target(self) -> Metadata:
@@ -277,16 +281,12 @@ class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
     def _plan(self, known: Metadata) -> Sealed:
         if known.target_range is None:
             check_two_classes(known.classes)
-        training = Training.of(known)
+        training = self._training(Training.of(known))
         budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
-        few = self.interactions == "auto" and budget.epsilon < LEAST_FOR_PAIRS
-        plan = self._fixed(training, 0 if few else self.interactions)
+        plan = self._fixed(training)
         pairs = pairs_asked_for(plan.interactions)
-        # Which of both grids is counted follows from what is released first.
-        choices = (plan.grids, plan.coarse)
-        check_memory(choices, training.target, plan.algorithm, self.memory_limit, pairs=pairs)
-        most = [most_released(grids, training.target, plan.algorithm, pairs) for grids in choices]
-        releases, values = (max(kind) for kind in zip(*most, strict=True))
+        check_memory(plan.grids, training.target, plan.algorithm, self.memory_limit, pairs=pairs)
+        releases, values = most_released(plan.grids, training.target, plan.algorithm, pairs)
         if plan.card is not None:
             releases, values = releases + 1, values + plan.card.most_values(len(plan.grids))
         budget.check_values(releases, values)
@@ -299,23 +299,30 @@ class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
                 Kernels(
                     outputs=training.target.n_outputs,
                     classes=training.target.classes is not None,
-                    bins=max(most_bins(grid) for grids in choices for grid in grids),
+                    bins=max(most_bins(grid) for grid in plan.grids),
                     boosting=plan.algorithm == "boosting",
                     pairs=pairs > 0,
                 ),
                 LoadedSmoothing,
             ),
-            learn=asking_sums(partial(self._fitted, training, budget, plan), budget.mu),
+            learn=asking_sums(
+                partial(self._fitted, training, known.features, budget, plan), budget.mu, events=training.target.events
+            ),
         )
 
     def _fitted(
-        self, training: Training, budget: GaussianBudget, plan: AdditivePlan, oracle: GaussianOracle
+        self,
+        training: Training,
+        features: Mapping[str, Any],
+        budget: GaussianBudget,
+        plan: AdditivePlan,
+        oracle: GaussianOracle,
     ) -> dict[str, Any]:
         source = f"glassine.{type(self).__name__}"
         privacy = Private(budget=budget, oracle=oracle)
         model = fit_model(training, plan, privacy, source=source, progress=self.progress)
         certificate = budget.certify(oracle.events, model, paid=oracle.paid, public=plan.public(training))
-        return attributes_of(training, model, certificate)
+        return {**attributes_of(training, model, certificate), **without_exposure(features, training)}
 
     def _certificate_of_card(self, card: AdditiveModel) -> Certificate:
         public = {**self.certificate_.public, "rounded from": self.certificate_.model}
@@ -415,7 +422,7 @@ class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
 
 
 @dataclass(eq=False, repr=False)
-class PrivateEBMRegressor(AdditiveRegressor, _PrivateEBM):
+class PrivateEBMRegressor(CountsEvents, AdditiveRegressor, _PrivateEBM):
     """A differentially private additive regression: one shape function for each attribute.
 
     Parameters
@@ -426,6 +433,13 @@ class PrivateEBMRegressor(AdditiveRegressor, _PrivateEBM):
     target_range : (float, float), optional
         The public range of the target, where the domain does not declare it. Targets outside are clipped to it, and so
         are predictions.
+    objective : {"squared_error", "poisson"}, default="squared_error"
+        "poisson": the target counts events, from 0 to the end of its range, and scores add up to the logarithm of its
+        mean. It needs the algorithm "penalized".
+    exposure : str, optional
+        Of "poisson", the column of ``X`` that holds what a count is in proportion to, such as years under observation.
+        The domain declares it as a number above 0. It is no attribute of the model, which predicts the mean of one
+        unit of it.
     bins, monotone, interactions, ledger, dataset, records_per_person, person_weights, memory_limit, progress
         As in :class:`PrivateEBMClassifier`.
     random_state

@@ -28,21 +28,19 @@ from glassine.learners.additive.boosting import (
 )
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.calibration import calibrate, release_totals
-from glassine.learners.additive.grids import Axis, public_grids, release_bins
+from glassine.learners.additive.choices import LEVELS_OF_DECLARED, MERGE_OF_DECLARED, Choices, choices, strength
+from glassine.learners.additive.grids import MERGE, Axis, public_grids, release_bins
 from glassine.learners.additive.pairs import terms_of_pairs
 from glassine.learners.additive.penalized import NO_PAIRS, FittedPairs, PairWish, fit_rounds
 from glassine.learners.additive.publishing import (
-    FAINT,
-    Choices,
     Frame,
     Shapes,
     check_monotone,
-    choices,
     declared_bins,
+    leveled,
     matched,
     ordered,
     publish,
-    strength,
 )
 from glassine.learners.additive.smoothing import Rounds
 from glassine.learners.additive.targets import FIRST, Base, Target, Training, release_base, second_look
@@ -63,6 +61,10 @@ MOST_CALIBRATION = 0.5
 CLIPS = (0.01, 1.0)
 """Least and largest clip of a number's residual. The rule's lie within: 0.85 of a deviation in [0.02, 1]; those of a
 study may not, and a target in [-1, 1] needs none above half its range."""
+
+
+OF_COUNTS, CLIPS_OF_COUNTS = 0.85, (1e-3, 1.0)
+"""Clip of a count in released deviations, and its least and greatest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +95,7 @@ class AdditivePlan:
     # algorithm, accounting: as in the estimators.
     algorithm: str
     accounting: str
-    # grids, coarse: public cells of each attribute; and those where the signal is faint, of declared thresholds.
-    grids: tuple[Grid, ...]
-    coarse: tuple[Grid, ...]
+    grids: tuple[Grid, ...]  # The public cells of each attribute
     monotone: dict[str, bool]  # Numbers whose scores must be in order, and whether upwards
     interactions: Interactions = NO_INTERACTIONS  # The public wish for pairs
     override: Choices | None = None  # Choices of a penalised fit instead of those of the public rules, for studies
@@ -123,12 +123,16 @@ class AdditivePlan:
                 f"{parameter('interactions=')}{interactions!r} with {parameter('algorithm', 'boosting')}: it has none.",
                 remedy=f"Use {parameter('algorithm', 'penalized')}.",
             )
+        if training.target.events is not None and algorithm == "boosting":
+            raise InvalidParameterError(
+                f"{parameter('objective', 'poisson')} with {parameter('algorithm', 'boosting')}: it has none.",
+                remedy=f"Use {parameter('algorithm', 'penalized')}.",
+            )
         equal = 2 * Boosting().bins if algorithm == "boosting" else None
         return cls(
             algorithm=algorithm,
             accounting=accounting,
-            grids=public_grids(training.domain, bins, equal=equal),
-            coarse=public_grids(training.domain, declared_bins(training.domain, bins)),
+            grids=public_grids(training.domain, bins, equal=equal, declared=declared_bins(training.domain, None)),
             monotone=directions,
             interactions=pairs,
             card=card,
@@ -152,6 +156,10 @@ class AdditivePlan:
             out |= {"items": self.card.max_items, "points": self.card.max_points, "calibration": self.card.share}
         if training.target.bounds is not None:
             out["range of the target"] = list(training.target.bounds)
+        if (events := training.target.events) is not None:
+            out["objective"] = "poisson"
+            if events.exposure is not None:
+                out |= {"exposure": events.exposure, "range of the exposure": [events.low, events.high]}
         return out | dict(training.weights)
 
 
@@ -314,18 +322,18 @@ class _Run:
         return self.privacy.oracle.whole.part(share)
 
     def base(self) -> tuple[Base, float]:
-        """Release the target's base; of classes in two looks, the second where the first says that it is needed."""
+        """Release the target's base; of classes and events perhaps in two looks, as the first says."""
         # The second number is the share of the squared mu that it has cost.
         oracle = self.privacy.oracle
         looks = release_base(self.target, oracle, self.portion(FIRST))
-        more = second_look(looks.base.n_records, self.privacy.mu) if looks.classes else 0.0
+        more = second_look(looks.reliable, self.privacy.mu) if looks.classes or looks.events is not None else 0.0
         if more > 0:
             looks = looks.and_then(release_base(self.target, oracle, self.portion(more)))
         return looks.base, FIRST + more
 
-    def axes(self, portion: Portion, *, quantiles: float | None) -> list[Axis]:
+    def axes(self, portion: Portion, *, quantiles: float | None, merge: float = MERGE) -> list[Axis]:
         """Release the bins of all attributes."""
-        return release_bins(self.privacy.oracle, portion, self.plan.grids, quantiles=quantiles)
+        return release_bins(self.privacy.oracle, portion, self.plan.grids, quantiles=quantiles, merge=merge)
 
     def terms(self, axes: Sequence[Axis]) -> Terms:
         """Return the terms of some attributes."""
@@ -389,23 +397,25 @@ class _Run:
 def _penalized(run: _Run) -> AdditiveModel:
     (base, spent), classes = run.base(), run.target.classes is not None
     signal = strength(n_terms=len(run.plan.grids), n_records=base.n_records, mu=run.privacy.mu)
-    if signal < FAINT:
-        # By the released number of records: which bins are counted is post-processing.
-        run = replace(run, plan=replace(run.plan, grids=run.plan.coarse))
     plan = run.plan
+    levels = LEVELS_OF_DECLARED.whole(signal)
+    # By released figures: how finely records are counted is post-processing.
+    grids = tuple(replace(grid, sizes=grid.sizes[:levels]) if grid.starts else grid for grid in plan.grids)
+    run = replace(run, plan=replace(plan, grids=grids))
     chosen = plan.override or choices(
-        classes=classes,
+        classes=classes or base.curved > 0,
         n_terms=len(plan.grids),
         n_records=base.n_records,
         mu=run.privacy.mu,
-        pairs=plan.interactions.wanted,
+        pairs=plan.interactions.kind,
     )
-    axes = run.axes(run.portion(chosen.bin_share), quantiles=run.privacy.bins)
+    merge = MERGE_OF_DECLARED(signal)
+    axes = run.axes(run.portion(chosen.bin_share), quantiles=run.privacy.bins, merge=merge)
     axes = [axis for axis in axes if axis.useful]
     if not axes:
         return run.carded(run.published([], Shapes(scores=(), errors=(), intercept=base.start)), None)
     left = 1 - spent - chosen.bin_share - (plan.card.share if plan.card is not None else 0.0)
-    clip = run.privacy.clip(chosen.clip if classes else float(np.clip(chosen.clip * base.deviation, *CLIPS)))
+    clip = run.privacy.clip(chosen.clip if classes else clip_of(base, chosen))
     terms = run.terms(axes)
     shapes, pairs, lack = fit_rounds(
         run.privacy.oracle,
@@ -426,7 +436,18 @@ def _penalized(run: _Run) -> AdditiveModel:
             lack=lack.total / n,
             deviation=lack.deviation / n,
         )
+    if base.curved and lack is not None:
+        model = leveled(model, total=base.n_records * float(base.weights[0]), lack=lack.total)
     return run.carded(model, terms)
+
+
+def clip_of(base: Base, chosen: Choices) -> float:
+    """Return the largest size of a residual of a number, or of a count, by what was released of the target."""
+    if not base.curved:
+        return float(np.clip(chosen.clip * base.deviation, *CLIPS))
+    # Of rare events the variance over the mean is about one event; of many, deviations are larger.
+    size = max(OF_COUNTS * base.deviation, base.deviation**2 / float(base.weights[0]))
+    return float(np.clip(size, *CLIPS_OF_COUNTS))
 
 
 def _boosting(run: _Run) -> AdditiveModel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -28,12 +28,19 @@ FINEST = 4096
 """Most cells of the public grid of one number: 2^12, six levels of the tree from eight nodes down, in 16 bits."""
 
 
-def public_grids(domain: Domain, bins: Mapping[str, Any] | None, *, equal: int | None = None) -> tuple[Grid, ...]:
+def public_grids(
+    domain: Domain,
+    bins: Mapping[str, Any] | None,
+    *,
+    equal: int | None = None,
+    declared: Mapping[str, Any] | None = None,
+) -> tuple[Grid, ...]:
     """Return the public cells of each attribute.
 
     ``bins`` are those that the user fixes: increasing cut points of a number, lists of values of a category; None
     stands for missing ones, which have a bin of their own where no list holds it. ``equal`` is the number of cells of
-    equal width of each number, without refinement; by default cells are refined.
+    equal width of each number, without refinement; by default cells are refined. ``declared`` are cut points of other
+    numbers between which the first nodes lie; these are refined.
 
     Guarantee
     ---------
@@ -50,15 +57,22 @@ def public_grids(domain: Domain, bins: Mapping[str, Any] | None, *, equal: int |
             raise InvalidParameterError(
                 f"{parameter('bins')} name {name!r}, which is not an attribute of the domain.", remedy="Declare it."
             )
-    return tuple(_grid(name, domain[name], bins.get(name), equal) for name in domain)
+    first = {} if declared is None or equal is not None else declared
+    return tuple(_grid(name, domain[name], bins.get(name), equal, first.get(name, ())) for name in domain)
 
 
-def _grid(name: str, attribute: Attribute, bins: object, equal: int | None) -> Grid:
+def _grid(name: str, attribute: Attribute, bins: object, equal: int | None, declared: Sequence[float]) -> Grid:
     if isinstance(attribute, Integer | Real):
         bounds = (float(attribute.lo), float(attribute.hi))
         plain = _finest(attribute, equal or FINEST) if bins is None else _given_cuts(name, attribute, bins)
+        refined = bins is None and equal is None
+        sizes = _sizes(len(np.union1d(plain, code_cuts(attribute))) + 1) if refined else (1,)
+        if refined and declared:
+            plain = _with(plain, declared, whole=isinstance(attribute, Integer))
         cuts = np.union1d(plain, code_cuts(attribute))
-        sizes = _sizes(len(cuts) + 1) if bins is None and equal is None else (1,)
+        if refined and declared:
+            # One node for all cells, which the thresholds part.
+            sizes = (len(cuts) + 1, *(sizes[1:] or (1,)))
         return Grid(
             attribute=name,
             cuts=cuts,
@@ -69,6 +83,7 @@ def _grid(name: str, attribute: Attribute, bins: object, equal: int | None) -> G
             bounds=bounds,
             codes=SpecialCodes(attribute.codes),
             continued=_continued(cuts, plain, np.searchsorted(cuts, [*attribute.codes]).tolist()),
+            starts=tuple((np.searchsorted(cuts, declared) + 1).tolist()) if refined and declared else (),
         )
     values: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else attribute.values
     # Missing values are a category like the others; what is not declared is in the last cell.
@@ -116,6 +131,13 @@ def _finest(attribute: Integer | Real, most: int) -> Array:
     if isinstance(attribute, Integer):
         cuts = np.floor(cuts) + 0.5
     return np.unique(cuts)
+
+
+def _with(cuts: Array, declared: Sequence[float], *, whole: bool) -> Array:
+    """Return cut points with declared ones, which stand for those that part whole numbers at the same place."""
+    if whole:
+        cuts = np.setdiff1d(cuts, np.floor(declared) + 0.5)
+    return np.union1d(cuts, np.asarray(declared, dtype=np.float64))
 
 
 def _sizes(n_cells: int) -> tuple[int, ...]:
@@ -173,6 +195,10 @@ Bins this fine pay where each term has its own penalty (docs/papers/dp-ebm.md)."
 
 MOST_BINS = 128
 """Most bins of one number: smoothing takes the cube of it, and a code one byte."""
+
+
+FINE = 1e-6
+"""Relative size of a step in the number of records of a run that makes no difference to the bins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,8 +294,9 @@ class CountTree:
             parents = [node for node in self.active if self.counts[node] > enough]
         for parent in parents:
             first, last = (0, end) if parent is None else self.spans[parent]
-            # A special code is a node of its own from the first level on.
-            apart = {end for code in self.coded for end in (code, code + 1) if first < end < last}
+            # From the first level on a special code is a node of its own, and thresholds part nodes.
+            ends = (*self.grid.starts, *(end for code in self.coded for end in (code, code + 1)))
+            apart = {end for end in ends if first < end < last}
             for start, stop in pairwise(sorted({*range(first, last, size), last, *apart})):
                 self.pending.append(len(self.spans))
                 if parent is not None:
@@ -290,8 +317,8 @@ class CountTree:
         self.first = self.first if level else len(values)
         self.active = self.pending
 
-    def axis(self, noise: float, target: float | None) -> Axis:
-        """Return the bins: the leaves, merged from left to right until each has enough records."""
+    def axis(self, noise: float, target: float | None, merge: float) -> Axis:
+        """Return the bins: the leaves, merged from left to right until each exceeds so many deviations of the noise."""
         spans, counts, variances = self._leaves()
         variances *= noise**2
         # Exact counts are whole but for the rounding of their weights.
@@ -308,12 +335,10 @@ class CountTree:
         elif self.grid.cuts is None:
             bins = _largest(counts, noise, absorb=False) if target is None else _largest(counts, target, absorb=True)
         else:
-            least = MERGE * noise if target is None else target
+            least = merge * noise if target is None else target
             runs = _runs(counts[plain], least)
-            while len(runs) > MOST_BINS:
-                # A quarter more at a time: the number of bins falls about as fast, so that not many fewer remain.
-                least *= 1.25
-                runs = _runs(counts[plain], least)
+            if len(runs) > MOST_BINS:
+                runs = _most_runs(counts[plain], least)
             bins = [plain[run].tolist() for run in runs]
         bins += [[i] for i in coded]
         bin_of = np.zeros(self.grid.n_cells + 1, dtype=np.int64)
@@ -391,6 +416,21 @@ def _runs(counts: Array, least: float) -> list[list[int]]:
     return runs
 
 
+def _most_runs(counts: Array, least: float) -> list[list[int]]:
+    """Return about as many runs as there may be, where at so few records each there would be more."""
+    # Halving finds the same runs from any number that is too small: less noise leaves no fewer bins.
+    most = max(float(counts.sum()), least) + 1.0
+    least, runs = max(least, most * FINE), [list(range(len(counts)))]
+    while most > least * (1 + FINE) and len(runs) < MOST_BINS:
+        middle = math.sqrt(least * most)
+        found = _runs(counts, middle)
+        if len(found) > MOST_BINS:
+            least = middle
+        else:
+            most, runs = middle, found
+    return runs
+
+
 IN_CELLS = "numbers of records in cells"
 """Name of the release, by which a certificate states it."""
 
@@ -398,21 +438,29 @@ PROOF = "learners/additive/grids.md"
 
 
 def release_bins(
-    oracle: SumsOracle, portion: Portion, grids: tuple[Grid, ...], *, quantiles: float | None = None
+    oracle: SumsOracle,
+    portion: Portion,
+    grids: tuple[Grid, ...],
+    *,
+    quantiles: float | None = None,
+    merge: float = MERGE,
 ) -> list[Axis]:
     """Release the bins and noisy counts of all attributes.
 
     With ``quantiles``, cells of a number merge until each holds one in so many of the records, by their noisy total,
-    and at least one; by default as far as the noise asks for. Of either, at most :data:`MOST_BINS` bins are left.
+    and at least one; by default as far as the noise asks for. ``merge`` stands for :data:`MERGE` where thresholds are
+    declared. Of either, at most :data:`MOST_BINS` bins are left.
 
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: on each level of an attribute's tree a
     record is in at most one node; see ``grids.md``.
     """
-    # A special code parts a node in three, and no more nodes than cells are disjoint.
+    # A special code parts a node in three, a threshold in two, and no more nodes than cells are disjoint.
     nodes = sum(
-        min(-(-grid.n_cells // size) + 2 * len(grid.codes), grid.n_cells) for grid in grids for size in grid.sizes
+        min(-(-grid.n_cells // size) + 2 * len(grid.codes) + len(grid.starts), grid.n_cells)
+        for grid in grids
+        for size in grid.sizes
     )
     drawing = oracle.release(
         SumsRelease(
@@ -437,4 +485,4 @@ def release_bins(
         precision = np.array([1.0 / max(tree.first, 1) for tree in trees])
         totals = np.array([sum(tree.counts[: tree.first]) + (tree.gap or 0.0) for tree in trees])
         least = max(float(precision @ totals / precision.sum()) / quantiles, 1.0)
-    return [tree.axis(drawing.deviation, least) for tree in trees]
+    return [tree.axis(drawing.deviation, least, merge if tree.grid.starts else MERGE) for tree in trees]

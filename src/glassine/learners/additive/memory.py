@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from glassine.budget import human_bytes
 from glassine.errors import ClassTooLargeError, parameter
 from glassine.learners.additive.boosting import Boosting, Interactions
+from glassine.learners.additive.choices import MOST_PAIRS, MOST_ROUNDS, PAIR_BINS
 from glassine.learners.additive.grids import MOST_BINS
-from glassine.learners.additive.publishing import MOST_PAIRS, MOST_ROUNDS, PAIR_BINS
 from glassine.learners.additive.targets import Target
 from glassine.sealed.binned import Grid
 from glassine.sealed.model_class import check_limit
@@ -76,15 +76,15 @@ def most_released(grids: Sequence[Grid], target: Target, algorithm: str, pairs: 
 
 
 def check_memory(
-    choices: Sequence[Sequence[Grid]], target: Target, algorithm: str, memory_limit: object, *, pairs: int = 0
+    grids: Sequence[Grid], target: Target, algorithm: str, memory_limit: object, *, pairs: int = 0
 ) -> None:
-    """Raise ClassTooLargeError if the tables of one of the grids exceed a limit, by public quantities alone."""
+    """Raise ClassTooLargeError if the tables exceed a limit, by public quantities alone."""
     limit = check_limit(memory_limit, "memory_limit")
-    needed = max(table_bytes(grids, target, algorithm, pairs) for grids in choices)
+    needed = table_bytes(grids, target, algorithm, pairs)
     if needed <= limit:
         return
     raise ClassTooLargeError(
-        f"an additive fit of {len(choices[0])} attributes with {parameter('algorithm=')}{algorithm!r} needs up to "
+        f"an additive fit of {len(grids)} attributes with {parameter('algorithm=')}{algorithm!r} needs up to "
         f"{human_bytes(needed)} of "
         f"tables, the limit is {parameter('memory_limit=')}{human_bytes(limit)}.",
         remedy="Give fewer bins or attributes, or raise the limit.",

@@ -87,6 +87,8 @@ class PrivateScorecardRegressor(PrivateEBMRegressor):
     algorithm: str = field(default="penalized", init=False)
     accounting: str = field(default="gdp", init=False)
     interactions: object = field(default=0, init=False)
+    objective: str = field(default="squared_error", init=False)
+    exposure: str | None = field(default=None, init=False)
 
     max_items: int = 10
     max_points: int = 5

@@ -16,10 +16,12 @@ from glassine.learners.additive.estimators import (
     AdditiveRegressor,
     attributes_of,
 )
+from glassine.learners.additive.events import CountsEvents, without_exposure
 from glassine.learners.additive.fitting import AdditivePlan, Ordinary, fit_model
 from glassine.learners.additive.grids import MOST_BINS
 from glassine.learners.additive.memory import check_memory, pairs_asked_for
 from glassine.learners.additive.publishing import AUTO, declared_bins, voted
+from glassine.learners.additive.targets import Training
 from glassine.learners.estimator import OrdinaryLearner
 from glassine.models import AdditiveModel
 from glassine.privacy.certificate import Certificate
@@ -40,6 +42,7 @@ class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
 
     def _learn(self, X: object, y: object, times: npt.ArrayLike | None) -> dict[str, Any]:
         records, training = self._read_training(X, y, times, private=False)
+        training = self._training(training)
         # The vote is that of the same fit without an order.
         orders = (None, AUTO) if self.monotone == AUTO else (self.monotone,)
         model: AdditiveModel | None = None
@@ -54,11 +57,16 @@ class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
                 interactions=self.interactions,
             )
             pairs = pairs_asked_for(plan.interactions)
-            check_memory((plan.grids,), training.target, plan.algorithm, self.memory_limit, pairs=pairs)
-            privacy = Ordinary(ExactSumsOracle.of(records))
+            check_memory(plan.grids, training.target, plan.algorithm, self.memory_limit, pairs=pairs)
+            privacy = Ordinary(ExactSumsOracle.of(records, training.target.events))
             model = fit_model(training, plan, privacy, source=f"glassine.{type(self).__name__}", progress=self.progress)
         assert model is not None  # noqa: S101 - there is at least one order
-        return attributes_of(training, model, Certificate.none("exact counts of the records"))
+        fitted = attributes_of(training, model, Certificate.none("exact counts of the records"))
+        return {**fitted, **without_exposure(vars(self), training)}
+
+    def _training(self, training: Training) -> Training:
+        """Return what is known of a fit, with what its parameters say of the target."""
+        return training
 
 
 @dataclass(eq=False, repr=False)
@@ -123,7 +131,7 @@ class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
 
 
 @dataclass(eq=False, repr=False)
-class EBMRegressor(AdditiveRegressor, _OrdinaryEBM):
+class EBMRegressor(CountsEvents, AdditiveRegressor, _OrdinaryEBM):
     """An additive regression without privacy: one shape function for each attribute.
 
     The code is that of :class:`~.PrivateEBMRegressor`, with sums as they are.
@@ -135,6 +143,8 @@ class EBMRegressor(AdditiveRegressor, _OrdinaryEBM):
     target_range : (float, float), optional
         The range of the target; that of the domain or of the data by default. Targets and predictions outside are
         clipped to it.
+    objective, exposure
+        As for :class:`~.PrivateEBMRegressor`.
     bins, monotone, interactions, memory_limit, progress
         As for :class:`EBMClassifier`.
 

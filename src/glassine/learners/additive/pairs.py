@@ -164,8 +164,8 @@ SCORE = 0.15
 CANDIDATES = 15
 """Pairs that are compared: those of the terms that matter most so far; more where more are asked for."""
 
-CLEAR, WORTH = 2.5, 2.0
-"""A pair is taken by the rule if its gain exceeds so many standard deviations plus so many times what chance gives."""
+WORTH = 2.0
+"""A pair is taken by the rule if its gain exceeds so many times what chance gives, beside what noise does."""
 
 PROOF = "learners/additive/penalized.md"
 
@@ -203,10 +203,10 @@ class Gains:
         """Return the pairs with the largest noisy gains."""
         return [self.pairs[i] for i in np.argsort(-self.values, kind="stable")[:number]]
 
-    def clear(self, most: int, by_chance: Array) -> list[tuple[int, int]]:
-        """Return at most so many pairs whose gain stands out from noise and from chance."""
+    def clear(self, most: int, deviations: float, by_chance: Array) -> list[tuple[int, int]]:
+        """Return at most so many pairs whose gain stands out from chance, by so many deviations of the noise."""
         # Shapes: by_chance (pairs,).
-        stands_out = self.values > CLEAR * self.deviation + WORTH * by_chance
+        stands_out = self.values > deviations * self.deviation + WORTH * by_chance
         order = np.argsort(-self.values, kind="stable")
         return [self.pairs[i] for i in order if stands_out[i]][:most]
 

@@ -10,6 +10,14 @@ import numpy as np
 
 from glassine.data.slices import Progress
 from glassine.learners.additive.boosting import Interactions
+from glassine.learners.additive.choices import (
+    BINS_OF_PAIRS,
+    CLEAR,
+    COUNT_SHARE,
+    NUMBER_OF_PAIRS,
+    SELECT_SHARE,
+    SHARE_BY_RULE,
+)
 from glassine.learners.additive.pairs import (
     COARSE,
     SCORE,
@@ -20,7 +28,7 @@ from glassine.learners.additive.pairs import (
     release_counts,
     release_gains,
 )
-from glassine.learners.additive.publishing import COUNT_SHARE, SELECT_SHARE, Shapes, most_pairs, ordered, pair_bins
+from glassine.learners.additive.publishing import Shapes, ordered
 from glassine.learners.additive.smoothing import Descent, Rounds, TermCells, cells_of
 from glassine.learners.additive.targets import Base
 from glassine.records.arrays import Array
@@ -36,6 +44,9 @@ LACK_SHARE = 0.05
 """Share of the rounds' squared mu for the sum of residuals that sets the intercept: at epsilon 1 its noise is about
 twenty records, less than half of a hundredth of 5,000."""
 
+MOST_BENT, LEAST_BENT = 3.0, 0.1
+"""Largest score by which a bin's curvature is bent, and the least records that a bin counts as."""
+
 PROOF = "learners/additive/penalized.md"
 
 
@@ -49,7 +60,7 @@ class FittedPairs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lack:
-    """Records of the second class that the predictions lack, with noise, and its standard deviation."""
+    """Records of the second class, or share of events, that the predictions lack, with noise, and its deviation."""
 
     total: float
     deviation: float
@@ -67,6 +78,7 @@ class _Stage:
     oracle: SumsOracle
     portion: Portion
     classes: bool
+    curved: float  # As of the target's base
     progress: Progress | None
     done: int
     all: int
@@ -88,11 +100,13 @@ class _Stage:
         descent = Descent(cells, base, self.rounds, (clip * drawing.deviation) ** 2, before)
         there = descent.there
         moves = Moves(np.zeros((*there.shape, outputs)), np.zeros(outputs))
-        # A record's curvature is relative to the largest that its loss can have.
-        most_curved = 0.25 if self.classes and outputs == 1 else 1.0
+        # A record's curvature is relative to the largest that its loss can have, or that counts in full.
+        most_curved = self.curved or (0.25 if self.classes and outputs == 1 else 1.0)
 
         def question() -> Residuals:
-            return Residuals(terms=terms, start=base.start, moves=moves, classes=self.classes, clip=clip)
+            return Residuals(
+                terms=terms, start=base.start, moves=moves, classes=self.classes, clip=clip, curved=self.curved
+            )
 
         for place in range(number):
             # The step of the round before is made in the pass that sums the residuals of this one: one pass a round.
@@ -135,6 +149,7 @@ def fit_rounds(
             oracle=oracle,
             portion=portion.part(part),
             classes=classes,
+            curved=base.curved,
             progress=progress,
             done=done,
             all=rounds.number,
@@ -142,13 +157,16 @@ def fit_rounds(
 
     wanted = wish.interactions.wanted and len(axes) > 1
     early = rounds.number // 2
-    spared = LACK_SHARE if classes and len(base.start) == 1 else 0.0
-    if not early or (not wanted and rounds.early == 0.5):
+    spared = LACK_SHARE if (classes or base.curved) and len(base.start) == 1 else 0.0
+    if not early or (not wanted and rounds.early == 0.5 and not base.curved):
         # Equal noise throughout.
         descent = stage(rounds.number, 1.0 - spared, 0).run(terms, cells, base, None)
         shapes = ordered(descent.shapes(), axes, wish.monotone)
-        return shapes, NO_PAIRS, _lack(oracle, portion, terms, shapes, spared)
+        return shapes, NO_PAIRS, _lack(oracle, portion.part(spared), terms, shapes, base)
     descent = stage(early, rounds.early, 0).run(terms, cells, base, None)
+    if base.curved:
+        # Of counts a bin's curvature is its sum of means, which the scores so far say.
+        cells = [bent(one, now) for one, now in zip(cells, descent.now, strict=True)]
     # What is released later depends on what was released: a filter holds all of it within mu.
     left = 1 - rounds.early - spared
     fitted = NO_PAIRS
@@ -163,26 +181,40 @@ def fit_rounds(
             fitted = FittedPairs(pairs=pairs, counts=tuple(counts))
     descent = stage(rounds.number - early, left, early).run(terms, cells, base, descent)
     shapes = ordered(descent.shapes(), axes, wish.monotone)
-    lack = _lack(oracle, portion, terms, shapes, spared)
+    lack = _lack(oracle, portion.part(spared), terms, shapes, base)
     return _centred(shapes, fitted.pairs), fitted, lack
 
 
-def _lack(oracle: SumsOracle, portion: Portion, terms: Terms, shapes: Shapes, share: float) -> Lack | None:
+def bent(cells: TermCells, scores: Array) -> TermCells:
+    """Return the cells of a term with counts that stand for the curvature of counts of events under released scores.
+
+    Guarantee
+    ---------
+    none: a function of what was released.
+    """
+    growth = np.exp(np.clip(scores[:, 0], -MOST_BENT, MOST_BENT))
+    growth /= cells.counts @ growth / cells.counts.sum()
+    return replace(cells, counts=np.maximum(cells.counts * growth, LEAST_BENT))
+
+
+def _lack(oracle: SumsOracle, portion: Portion, terms: Terms, shapes: Shapes, base: Base) -> Lack | None:
     """Release the sum of all residuals under the published scores, none of them clipped.
 
     Guarantee
     ---------
-    ``mu``-Gaussian differential privacy but for the slack of discrete noise: a residual of two classes is at most 1 in
-    size. See ``penalized.md``.
+    ``mu``-Gaussian differential privacy but for the slack of discrete noise: a residual of two classes, or of a
+    count, is at most 1 in size. See ``penalized.md``.
     """
-    if not share:
+    if not portion.share:
         return None
     widest = max(terms.sizes)
     step = np.stack([np.pad(scores, ((0, widest - len(scores)), (0, 0))) for scores in shapes.scores])
     scores = Moves(step, np.asarray(shapes.intercept, dtype=np.float64))
-    question = Lacking(terms=terms, scores=scores, classes=True, clip=1.0, in_bins=False)
+    question = Lacking(
+        terms=terms, scores=scores, classes=base.shares is not None, clip=1.0, in_bins=False, curved=base.curved
+    )
     release = SumsRelease(name="sum of residuals", squared=question.squared, values=1, proof=PROOF)
-    drawing = oracle.release(release, portion.part(share))
+    drawing = oracle.release(release, portion)
     return Lack(total=float(drawing.ask(question)[0]), deviation=drawing.deviation)
 
 
@@ -193,13 +225,13 @@ class PairWish:
     interactions: Interactions  # The parameter of the estimator
     # Numbers whose scores must be in order, and whether upwards; none of them is in a chosen pair.
     monotone: Mapping[str, bool]
-    strength: float  # Of the released signal: see :func:`~glassine.learners.additive.publishing.strength`
+    strength: float  # Of the released signal: see :func:`~glassine.learners.additive.choices.strength`
 
     def choose(
         self, terms: Terms, descent: Descent, base: Base, oracle: SumsOracle, portion: Portion
     ) -> tuple[tuple[Pair, ...], float]:
         """Return the pairs, and the share of the squared mu that their choice has cost."""
-        most = pair_bins(self.strength)
+        most = BINS_OF_PAIRS.whole(self.strength)
         interactions, axes = self.interactions, list[Any](terms.axes)
         if interactions.named:
             where = {axis.grid.attribute: k for k, axis in enumerate(axes)}
@@ -217,11 +249,16 @@ class PairWish:
             classes=base.shares is not None,
             clip=clip,
             score=SCORE,
+            curved=base.curved,
         )
-        gains = release_gains(oracle, portion.part(SELECT_SHARE), question)
+        share = SHARE_BY_RULE(self.strength) if number is None else SELECT_SHARE
+        gains = release_gains(oracle, portion.part(share), question)
         by_chance = chance(compared, base, clip)
-        pairs = gains.clear(most_pairs(self.strength), by_chance) if number is None else gains.best(number)
-        return tuple(Pair.of(axes, j, k, most) for j, k in pairs), SELECT_SHARE
+        if number is None:
+            pairs = gains.clear(NUMBER_OF_PAIRS.whole(self.strength), CLEAR(self.strength), by_chance)
+        else:
+            pairs = gains.best(number)
+        return tuple(Pair.of(axes, j, k, most) for j, k in pairs), share
 
 
 def _centred(shapes: Shapes, pairs: Sequence[Pair]) -> Shapes:

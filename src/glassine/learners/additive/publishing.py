@@ -17,113 +17,8 @@ from glassine.models import AdditiveModel, Guarantee, NumericBins, Term
 from glassine.models.terms import isotonic
 from glassine.records.arrays import Array
 
-# Public rules for the choices of a penalised fit: rounds, rate, clip, penalty, shares of the budget, and pairs.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """Choices of a penalised fit."""
-
-    rounds: int
-    rate: float  # Share of each round's sums in their running mean
-    clip: float  # Largest size of a residual: of a class, or of a number in released standard deviations of the target
-    caution: float = 1.5  # Variance of the noise that the penalty is set for, relative to that of all rounds together
-    bin_share: float = 0.2  # Share of the squared mu for the bins
-    early: float = 0.5  # Share of the rounds' squared mu for the first half of them, whose scores are not published
-
-
-FAINT = 400.0
-"""Below this strength the noise is strong and fewer rounds are better."""
-
-STRONG = 2500.0
-"""Above it more rounds are better: differences that they have not yet fitted weigh more than noise."""
-
-AMPLE = 250_000.0
-"""Records above which more rounds take more time than they are worth."""
-
-ROUNDS_OF_CLASSES, ROUNDS_OF_NUMBERS = (12, 20, 40), (36, 60, 90)
-"""Rounds with strong noise, in between, and with weak noise on not too many records."""
-
-MOST_ROUNDS = max(*ROUNDS_OF_CLASSES, *ROUNDS_OF_NUMBERS)
-"""Most rounds of the rule, for any released number of records."""
-
-EARLY = 0.15
-"""Share for the first half of the rounds on numbers."""
-
-EARLY_CLASSES = 0.3
-"""The same on classes, where there are pairs."""
-
-SELECT_SHARE = 0.1
-"""Share of the rounds' squared mu for the choice of pairs."""
-
-COUNT_SHARE = 0.02
-"""Share of the rounds' squared mu for the joint counts of pairs."""
-
-PAIR_BINS = 20
-"""Most bins of each attribute of a pair, besides one for missing values."""
-
-MOST_PAIRS = 4
-"""Most pairs that the rule takes."""
-
-
-def strength(*, n_terms: int, n_records: float, mu: float) -> float:
-    """Return the number of records times mu over the root of the number of attributes.
-
-    Examples
-    --------
-    >>> strength(n_terms=16, n_records=10_000, mu=0.2)
-    500.0
-    """
-    return n_records * mu / math.sqrt(max(n_terms, 1))
-
-
-def choices(*, classes: bool, n_terms: int, n_records: float, mu: float, pairs: bool = False) -> Choices:
-    """Return the choices for a kind of target, a number of attributes, of records, and a budget.
-
-    ``docs/papers/dp-ebm.md`` states on which data they were set, and has the figures.
-
-    Guarantee
-    ---------
-    none: nothing is read from data. ``n_records`` must be public or released.
-
-    Examples
-    --------
-    >>> [choices(classes=True, n_terms=14, n_records=26_000, mu=mu).rounds for mu in (0.03, 0.24, 0.8)]
-    [12, 20, 40]
-    """
-    signal = strength(n_terms=n_terms, n_records=n_records, mu=mu)
-    # By released figures alone: the choice is post-processing.
-    at = 0 if signal < FAINT else 2 if signal > STRONG and n_records <= AMPLE else 1
-    if classes:
-        rate = 0.15 if signal < FAINT else 0.2
-        return Choices(rounds=ROUNDS_OF_CLASSES[at], rate=rate, clip=0.65, early=EARLY_CLASSES if pairs else 0.5)
-    return Choices(rounds=ROUNDS_OF_NUMBERS[at], rate=0.4, clip=0.85, early=EARLY)
-
-
-def pair_bins(signal: float) -> int:
-    """Return how many bins each attribute of a pair has at most, for a strength.
-
-    Examples
-    --------
-    >>> [pair_bins(found) for found in (10, 300, 1300, 10_000)]
-    [4, 9, 15, 20]
-    """
-    return int(max(round(min(1.4 * max(signal, 0.0) ** (1 / 3), PAIR_BINS)), 4))
-
-
-def most_pairs(signal: float) -> int:
-    """Return how many pairs the rule takes at most, for a strength.
-
-    Examples
-    --------
-    >>> [most_pairs(found) for found in (300, 1300, 10_000)]
-    [1, 1, 4]
-    """
-    return int(max(min(signal, 1500.0 * MOST_PAIRS) // 1500, 1))
-
-
 MOST_COARSE = 20
-"""Most coarse bins of one number: as many declared thresholds as a card or a faint fit can distinguish."""
+"""Most coarse bins of one number: as many declared thresholds as a card or a fit of small budget can distinguish."""
 
 
 def declared_bins(domain: Domain, bins: Any, most: int = MOST_COARSE) -> Mapping[str, Any]:
@@ -279,7 +174,7 @@ def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame, pairs: Sequence[
         link=target.link,
         classes=target.classes,
         target=target.name,
-        target_bounds=target.bounds,
+        target_bounds=target.predicted_range,
         source=frame.source,
         guarantee=frame.guarantee,
     )
@@ -339,3 +234,18 @@ def matched(model: AdditiveModel, *, share: float, error: float, lack: float, de
         middle = (below + above) / 2
         below, above = (middle, above) if foretold(middle) < wanted else (below, middle)
     return replace(model, intercept=(model.intercept[0] + (below + above) / 2,))
+
+
+MOST_LEVEL = 5.0
+"""Factor, or divisor, by which the level of predicted counts is moved at most."""
+
+
+def leveled(model: AdditiveModel, *, total: float, lack: float) -> AdditiveModel:
+    """Return a model of counts whose predictions add up to the released total: clipped residuals leave them too low.
+
+    Guarantee
+    ---------
+    none: a function of what was released.
+    """
+    factor = total / max(total - lack, total / MOST_LEVEL)
+    return replace(model, intercept=(model.intercept[0] + math.log(max(factor, 1 / MOST_LEVEL)),))

@@ -24,13 +24,14 @@ from glassine.learners.intake import read_training
 from glassine.learners.ranges import checked_bounds, declared_bounds
 from glassine.learners.reading import EngineIntake
 from glassine.models.guarantee import DOMAIN_FROM_DATA
+from glassine.privacy.budget_rules import BudgetRule
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import Array
 from glassine.records.columns import ConformedColumns
 from glassine.records.containers import is_lazy
 from glassine.records.engines import LazyTable
 from glassine.records.reading import read_checked, read_settled
-from glassine.sealed.binned import AdditiveRecords, HeldRecords
+from glassine.sealed.binned import AdditiveRecords, Events, HeldRecords
 from glassine.sealed.door import OF_THE_INTAKE
 from glassine.sealed.gaussian import Portion, SumsOracle, SumsRelease
 from glassine.sealed.ingest import ANYTHING, scaled
@@ -43,8 +44,8 @@ PROOF = "learners/additive/targets.md"
 FIRST = 0.01
 """Share of the squared mu for the first look at the target: its noise is that of one count, or of three sums."""
 
-SECOND, SECOND_SHARES = 5.0, (0.0, 0.25)
-"""Share for the first and second look at classes: so much over records times mu; least and largest of the second."""
+LOOKS = BudgetRule(knots=((5.0 / 0.26, 0.26), (5.0 / FIRST, FIRST)))
+"""Share for both looks at classes by records times mu: 5 over it, at least that of the first look."""
 
 USUAL = 0.25
 """Standard deviation of the share of a class among datasets, by which noisy shares are drawn towards even ones."""
@@ -62,6 +63,7 @@ class Target:
     classes: tuple[Scalar, ...] | None  # The public classes; None for numbers
     bounds: tuple[float, float] | None  # The public range of a number
     name: str  # Name of the target, if it has one
+    events: Events | None = None  # What is public of a number that counts events, whose range begins at 0
 
     @property
     def n_outputs(self) -> int:
@@ -72,7 +74,7 @@ class Target:
     def link(self) -> str:
         """Link of the model."""
         if self.classes is None:
-            return "identity"
+            return "identity" if self.events is None else "log"
         return "logit" if len(self.classes) == 2 else "softmax"
 
     @property
@@ -81,7 +83,16 @@ class Target:
         if self.bounds is None:
             return 1.0, 0.0
         lo, hi = self.bounds
+        if self.events is not None:
+            # A score is the logarithm of a share of the largest count, for the largest exposure.
+            return 1.0, math.log(hi / self.events.high)
         return hi / 2 - lo / 2, lo / 2 + hi / 2
+
+    @property
+    def predicted_range(self) -> tuple[float, float] | None:
+        """To what predictions are clipped: not those for one unit of exposure, which may exceed any count."""
+        exposed = self.events is not None and self.events.exposure is not None
+        return None if exposed else self.bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -130,7 +141,8 @@ class Base:
     start: Array
     weights: Array
     spreads: Array
-    deviation: float  # Standard deviation of a number in [-1, 1]; 1 for classes
+    deviation: float  # Standard deviation of a number in [-1, 1], or of a count in [0, 1]; 1 for classes
+    curved: float = 0.0  # Of counts of events the largest curvature of a record that counts in full
     # Shares of the classes, of which the start follows; None for a number; shape (classes,), or None.
     shares: Array | None = None
     share_error: float = 0.0  # Standard deviation of the noise in a share
@@ -300,21 +312,30 @@ class Looks:
     values: Array
     precision: float  # One over the variance of the noise of each
     classes: bool  # Whether they are counts of classes
+    events: Events | None = None  # As of the target
 
     def and_then(self, other: Looks) -> Looks:
         """Return two releases as one: their mean, weighted by precision."""
         precision = self.precision + other.precision
         mean = (self.precision * self.values + other.precision * other.values) / precision
-        return Looks(values=mean, precision=precision, classes=self.classes)
+        return Looks(values=mean, precision=precision, classes=self.classes, events=self.events)
+
+    @property
+    def reliable(self) -> float:
+        """Released number of records; of events that of the largest counts which add up to them."""
+        base = self.base
+        return base.n_records * (float(base.weights[0]) if self.events is not None else 1.0)
 
     @property
     def base(self) -> Base:
         """What follows for the fit."""
+        if self.events is not None:
+            return _event_base(self.values, self.precision, self.events)
         return _class_base(self.values, self.precision) if self.classes else _number_base(self.values)
 
 
 def second_look(n_records: float, mu: float) -> float:
-    """Return the share of the squared mu for a second look at the classes, by the released number of records.
+    """Return the share of the squared mu for a second look at classes or events, by the released number of records.
 
     It falls with the number of records times mu: with many, the noise of the first look is small, and the residuals of
     the fit say more. A choice, not a bound.
@@ -324,7 +345,7 @@ def second_look(n_records: float, mu: float) -> float:
     >>> [round(second_look(800, mu), 3) for mu in (0.02, 0.2, 2)], round(second_look(26_000, 0.2), 3)
     ([0.25, 0.021, 0.0], 0.0)
     """
-    return float(np.clip(SECOND / max(n_records * mu, 1e-9) - FIRST, *SECOND_SHARES))
+    return max(LOOKS(n_records * mu) - FIRST, 0.0)
 
 
 def release_base(target: Target, oracle: SumsOracle, portion: Portion) -> Looks:
@@ -333,18 +354,19 @@ def release_base(target: Target, oracle: SumsOracle, portion: Portion) -> Looks:
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: a record adds 1 to one count; or at most
-    1 in size to each of three sums. See ``targets.md``.
+    1 in size to each of three sums, of four with exposures. See ``targets.md``.
     """
     classes = target.classes is not None
-    question = OfTarget(n_classes=None if target.classes is None else len(target.classes))
+    exposed = target.events is not None and target.events.exposure is not None
+    question = OfTarget(n_classes=None if target.classes is None else len(target.classes), exposed=exposed)
     release = SumsRelease(
         name="numbers of records" if classes else "number of records, sums of the target",
         squared=question.squared,
-        values=question.n_classes or 3,
+        values=question.size,
         proof=PROOF,
     )
     drawing = oracle.release(release, portion)
-    return Looks(values=drawing.ask(question), precision=drawing.precision, classes=classes)
+    return Looks(values=drawing.ask(question), precision=drawing.precision, classes=classes, events=target.events)
 
 
 def _class_base(noisy: Array, precision: float) -> Base:
@@ -381,4 +403,30 @@ def _number_base(noisy: Array) -> Base:
         weights=np.ones(1),
         spreads=np.array([0.25 * deviation**2]),
         deviation=deviation,
+    )
+
+
+MOST_CURVED = 4.0
+"""Largest curvature of a record that counts in full, in mean counts: a few times that of most, so that noise is small
+beside it."""
+
+SURELY = 2.0
+"""Deviations of the noise that a sum of events is taken to have at least: a mean of zero has no logarithm."""
+
+
+def _event_base(noisy: Array, precision: float, events: Events) -> Base:
+    # Counts are shares of the largest count, exposures of the largest exposure.
+    n = max(1.0, float(noisy[0]))
+    least = SURELY / math.sqrt(precision) / n if precision < math.inf else 1e-12
+    mean = float(np.clip(noisy[1] / n, min(max(least, 1e-9), 1.0), 1.0))
+    exposure = float(np.clip(noisy[3] / n, events.low / events.high, 1.0)) if len(noisy) > 3 else 1.0
+    # Of counts the variance is not below the mean of the squares, less that of the mean.
+    deviation = math.sqrt(float(np.clip(noisy[2] / n - mean**2, mean**2 / 100, 1.0)))
+    return Base(
+        n_records=n,
+        start=np.array([min(math.log(mean / exposure), 0.0)]),
+        weights=np.array([mean]),
+        spreads=np.array([deviation**2]),
+        deviation=deviation,
+        curved=min(MOST_CURVED * mean, 1.0),
     )

@@ -107,8 +107,8 @@ def margins(tables: Sequence[Array], groups: Sequence[Ints], deviation: float) -
         np.add.at(rows, group, table)
         noise = deviation * np.sqrt(sizes * n_classes)
         counts = rows.sum(axis=1)
-        # What noise alone could have left is not there.
-        counts = np.where(counts < noise, np.maximum(counts, 0.0) / 4, counts) + 0.01
+        # What noise alone could have left counts less, down to a quarter.
+        counts = np.maximum(counts, 0.0) * (0.25 + 0.75 * np.clip(counts / np.maximum(noise, 1e-12), 0.0, 1.0)) + 0.01
         rates, variances = _rates(rows, sizes, deviation)
         center = totals / totals.sum()
         spread = (counts[:, None] * ((rates - center) ** 2 - variances)).sum() / counts.sum() / n_classes

@@ -30,6 +30,7 @@ def certain_blocks(finding: DisclosureFinding) -> Piece:
     groups = [one for one in finding.certain if one.attribute]
     return (
         *certain_text(finding)[:1],
+        *identified_text(finding),
         _certain_bars("Outcome", "Practically certain, by class", everybody) if _some(everybody) else None,
         _certain_bars("Subgroup", "Practically certain, in the subgroups where most are", groups) if groups else None,
     )
@@ -65,7 +66,7 @@ def certain_text(finding: DisclosureFinding) -> tuple[str, ...]:
     name = wording.clean(finding.sensitive)
     everybody = _some([one for one in finding.certain if not one.attribute])
     if not everybody:
-        return (f"No value of {name} is practically certain for anyone.",)
+        return (f"No value of {name} is practically certain for anyone.", *identified_text(finding))
     by_class = "; ".join(
         f"{_group_of(one)} for {people(one.certain)} (base rate {wording.percent(one.base_rate)})" for one in everybody
     )
@@ -73,8 +74,18 @@ def certain_text(finding: DisclosureFinding) -> tuple[str, ...]:
     where = "; ".join(f"{_group_of(one)} for {people(one.certain)} of {one.number}" for one in groups)
     return (
         f"Practically certain values of {name}: {by_class}.",
+        *identified_text(finding),
         *((f"Most of them are in: {where}.",) if groups else ()),
     )
+
+
+def identified_text(finding: DisclosureFinding) -> tuple[str, ...]:
+    """Return for how many people a value is so probable in every possible dataset; nothing where it is for none."""
+    reached = [one for one in finding.identified if one.people != 0]
+    if not reached:
+        return ()
+    counts = ", ".join(f"{one.probability:g} for {people(one.people)}" for one in reached)
+    return (f"In every possible dataset, some value has a probability of at least {counts}.",)
 
 
 def _some(rows: Sequence[CertainFinding]) -> list[CertainFinding]:

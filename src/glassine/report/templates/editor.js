@@ -190,7 +190,7 @@
     return { scores: total, added: added, shares: shares(total) };
   }
   function shares(total) {
-    if (data.link === "identity") return null;
+    if (data.link === "identity" || data.link === "log") return null;
     var scores = data.link === "logit" ? [0, total[0]] : total, top = Math.max.apply(null, scores);
     var powers = scores.map(function (score) { return Math.exp(score - top); });
     var sum = powers.reduce(function (a, b) { return a + b; }, 0);
@@ -239,7 +239,10 @@
       big.appendChild(element("span", "", " " + shorter(data.classes[c], 40)));
       note.textContent = "As released: " + percent(was.shares[c]) + ". Score " + shown(now.scores[k]) + ", released " + shown(was.scores[k]) + ".";
     } else {
-      var bounded = function (v) { return data.targetBounds ? Math.min(Math.max(v, data.targetBounds[0]), data.targetBounds[1]) : v; };
+      var bounded = function (score) {
+        var v = data.link === "log" ? Math.exp(Math.min(score, 700)) : score;
+        return data.targetBounds ? Math.min(Math.max(v, data.targetBounds[0]), data.targetBounds[1]) : v;
+      };
       big.textContent = shown(bounded(now.scores[0]));
       note.textContent = "As released: " + shown(bounded(was.scores[0])) + ".";
     }

@@ -1,0 +1,25 @@
+"""Losses over budgets: no step of the stored rows is worse, and a planted rise is found."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from papers.common.results import Row, read
+from tests.conftest import ROOT
+
+budgets: Any = importlib.import_module("benchmarks.budgets")
+ROWS = read(ROOT / "benchmarks" / "budgets.csv")
+
+
+def test_no_larger_budget_is_worse() -> None:
+    assert budgets.worse(ROWS) == []
+
+
+def test_a_planted_rise_is_found() -> None:
+    def planted(row: Row) -> Row:
+        if (row["data"], row["model"], row["epsilon"]) != ("adult", "additive", "2"):
+            return row
+        return {**row, "losses": " ".join(f"{float(value) + 0.02:.5f}" for value in row["losses"].split())}
+
+    assert budgets.worse([planted(row) for row in ROWS]) == [("adult", "additive", "2")]

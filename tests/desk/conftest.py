@@ -1,0 +1,58 @@
+"""Desks in a browser, for the tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.desk.desks import OKAFOR, Served
+
+
+@pytest.fixture
+def open_desk(browser: Any) -> Iterator[Any]:
+    """Open a desk in a browser; what the page complains of, or asks for elsewhere, is an error."""
+    running: list[Served] = []
+    contexts: list[Any] = []
+    complaints: list[str] = []
+
+    def start(folder: Path, person: Any = OKAFOR, *, width: int = 1280, scheme: str = "light") -> tuple[Any, Served]:
+        served = Served(folder, person)
+        running.append(served)
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        context.set_default_timeout(90_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "request", lambda one: None if one.url.startswith((served.url, "blob:")) else complaints.append(one.url)
+        )
+        page.on(
+            "console",
+            lambda message: None if "Failed to load resource" in message.text else complaints.append(message.text),
+        )
+        page.goto(served.address)
+        page.wait_for_selector("nav.top")
+        return page, served
+
+    yield start
+    for context in contexts:
+        context.close()
+    for served in running:
+        served.stop()
+    assert complaints == []
+
+
+def choose(page: Any, name: str) -> None:
+    page.click(f".queue a:has-text('{name}')")
+    page.wait_for_selector(f"#d:has-text('{name}')")
+
+
+def decide(page: Any, decision: str, reason: str = "") -> None:
+    page.check(f"input[name=decision][value={decision}]")
+    page.fill("#f-reason", reason)
+    page.evaluate("document.getElementById('said').textContent = ''")
+    page.click("button:has-text('Record my decision')")
+    page.wait_for_selector("#said:has-text('Decision recorded')", state="attached")

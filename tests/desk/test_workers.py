@@ -1,0 +1,133 @@
+"""Workers of the desk: forked or started, limited, ended with their task, and unable to speak to the desk."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassine.desk import workers
+from glassine.desk.workers import Done, Job, Workers
+from tests.desk.desks import RULES
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")]
+
+
+def with_workers(work: Callable[[Workers], Awaitable[Any]]) -> Any:
+    """Return what a piece of work comes to, with the process that others are forked from."""
+
+    async def main() -> Any:
+        made = Workers()
+        await made.start()
+        try:
+            while not made._ready:
+                await asyncio.sleep(0.02)
+            return await work(made)
+        finally:
+            await made.stop()
+
+    return asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def endless(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
+    """Return a job that does not end by itself."""
+    (folder / "waiting.py").write_text("import time\ntime.sleep(600)\n")
+    monkeypatch.setattr(workers, "ENVIRONMENT", {**workers.ENVIRONMENT, "PYTHONPATH": str(folder)})
+    return Job(words=(), reads={}, module="waiting")
+
+
+PROBE = """
+import json, os, resource
+opened = {}
+for name in os.listdir("/proc/self/fd"):
+    try:
+        opened[name] = os.readlink(f"/proc/self/fd/{name}")
+    except OSError:
+        pass
+print(json.dumps([opened, os.environ.copy(), os.getsid(0) == os.getpid(), os.getcwd(),
+    resource.getrlimit(resource.RLIMIT_AS)[0], resource.getrlimit(resource.RLIMIT_CPU)[0]]))
+"""
+
+
+@pytest.mark.parametrize("forked", [True, False])
+def test_a_job_says_how_it_ended_and_leaves_nothing(tmp_path: Path, forked: bool) -> None:
+    (tmp_path / "rules.txt").write_text(RULES)
+    folders: list[Path] = []
+    job = Job(
+        words=("audit", "--json", "--", "./rules.txt"),
+        reads={"rules.txt": tmp_path / "rules.txt"},
+        forked=forked,
+        watch=folders.append,
+    )
+    refused = Job(words=("audit", "--", "./none.txt"), reads={}, forked=forked)
+
+    async def work(made: Workers) -> list[Done]:
+        return [await made.run(job), await made.run(refused)]
+
+    done, missing = with_workers(work)
+    assert (done.status in (0, 1, 3), '"verdict"' in done.out) == (True, True)
+    assert missing.status == 2
+    assert missing.message.startswith("cannot read")
+    assert folders
+    assert not folders[0].exists()
+
+
+def test_a_cancelled_job_and_a_killed_fork_server_end_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = endless(tmp_path, monkeypatch)
+
+    async def started(made: Workers) -> tuple[asyncio.Task[Done], int]:
+        task = asyncio.create_task(made.run(waiting))
+        while not made._pids:
+            await asyncio.sleep(0.02)
+        return task, next(iter(made._pids.values()))
+
+    async def work(made: Workers) -> tuple[int, int, Done, Done]:
+        task, first = await started(made)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert not made._pids
+        task, second = await started(made)
+        assert made._server is not None
+        made._server.send_signal(signal.SIGKILL)
+        ended = await task
+        # Without it, jobs start a process of their own.
+        return first, second, ended, await made.run(Job(words=("--version",), reads={}))
+
+    first, second, ended, after = with_workers(work)
+    for number in (first, second):
+        gone = not Path(f"/proc/{number}").exists() or "Z" in Path(f"/proc/{number}/stat").read_text().split()[2]
+        assert gone
+    assert ended.status < 0
+    assert (after.status, after.out[:8]) == (0, "glassine")
+
+
+def test_a_job_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "WALL", 0.5)
+    job = endless(tmp_path, monkeypatch)
+    for forked in (True, False):
+        job.forked = forked
+        done = with_workers(lambda made: made.run(job))
+        assert (done.status, done.message) == (-1, "it took more than 0.5 seconds.")
+
+
+def test_a_forked_job_has_no_pipe_to_the_desk_and_the_limits_of_a_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "probe.py").write_text(PROBE)
+    monkeypatch.setattr(workers, "ENVIRONMENT", {**workers.ENVIRONMENT, "PYTHONPATH": str(tmp_path)})
+    done = with_workers(lambda made: made.run(Job(words=(), reads={}, module="probe")))
+    opened, environment, leads, place, memory, seconds = json.loads(done.out)
+    assert not any(target.startswith(("pipe:", "socket:")) for target in opened.values())
+    assert {target.rpartition("/")[2] for name, target in opened.items() if name in "012"} == {"null", ".out", ".err"}
+    assert not {*environment} - {*workers.ENVIRONMENT, "HOME", "PATH", "PYTHONPATH", "LC_CTYPE"}
+    assert (leads, Path(place).name[:14]) == (True, "glassine-desk-")
+    assert environment["HOME"] == place
+    assert (memory, seconds) == (workers.MEMORY, workers.SECONDS)
