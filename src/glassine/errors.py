@@ -284,6 +284,10 @@ class InvalidModelError(GlassineError):
     """A model contradicts itself or the domain it is read in."""
 
 
+class UnnamedFeaturesError(InvalidModelError):
+    """A model does not name its features, and the domain does not have one attribute for each."""
+
+
 class InvalidDataError(GlassineError):
     """A data frame lacks a column, is empty, or holds a value that its use does not allow."""
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+import skops.io
 from imodels import GreedyRuleListClassifier, OneRClassifier
 from interpret.glassbox import ExplainableBoostingClassifier
 from pystreed import STreeDClassifier, STreeDRegressor
@@ -17,6 +21,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
+from glassine import audit
+from glassine.cli.main import main
+from glassine.domain import Binary, Domain, Real
+from glassine.errors import InvalidModelError
 from glassine.formats import as_model
 
 RNG = np.random.default_rng(0)
@@ -74,3 +82,26 @@ def test_a_model_predicts_the_array_that_was_fitted(name: str) -> None:
 def test_a_member_of_a_forest_predicts_the_array() -> None:
     member = forest_member()
     assert (as_model(member).predict(ROWS) == member.predict(ROWS)).all()
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, RandomForestClassifier])
+def test_the_target_that_the_domain_declares_is_no_feature(
+    kind: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("a", "b", "c", "d")
+    domain = Domain({"ill": Binary(), **{name: Real(-20, 20) for name in names}, "b": Binary()})
+    fitted = kind(max_depth=3, random_state=0).fit(ROWS, TARGET)
+    records = pl.DataFrame(dict(zip(names, ROWS.T, strict=True))).with_columns(ill=pl.Series(TARGET))
+    with pytest.raises(InvalidModelError, match=r"does not name its 4 features.*state the target"):
+        audit(fitted, records, domain=domain)
+    rest = domain.restrict(names)
+    whole, features = (audit(fitted, records, "ill", domain=own) for own in (domain, rest))
+    assert whole.checks == features.checks
+    domain.to_json(tmp_path / "domain.json")
+    skops.io.dump(fitted, tmp_path / "model.skops")
+    given = ["glassine", "audit", str(tmp_path / "model.skops"), "--domain", str(tmp_path / "domain.json")]
+    for options, statuses in (([], (2,)), (["--target", "ill"], (0, 1, 3))):
+        monkeypatch.setattr(sys, "argv", [*given, *options])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code in statuses

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from glassine import parse_rules
 from glassine.budget import Budget
 from glassine.counting import Region, RegionCounter, Space
+from glassine.counting.regions import regions_in_order
 from glassine.counting.space import NumberFactor
 from glassine.domain import Between, Binary, Category, Domain, ExactlyOne, Integer, Literal, OneOf, Real, Shares
 from glassine.errors import CostLimitError, CountingLimitError, InvalidModelError, UndefinedMeasureError
@@ -255,6 +256,9 @@ def test_a_long_list_of_pairs_is_counted_in_few_steps() -> None:
     # Without propagation fifty such rules take fifteen thousand steps.
     counter = RegionCounter(space, max_steps=3_000)
     captures = [counter.measure(Region(box, tuple(boxes[:i]))) for i, box in enumerate(boxes)]
+    shorter = list(regions_in_order(boxes))
+    assert list(map(counter.measure, shorter)) == captures
+    assert len(shorter[-1].outside) < len(boxes) - 1
     assert sum(captures) + counter.measure(Region({}, tuple(boxes))) == space.total == 100**12
     assert 0 <= min(captures) < max(captures) < space.total
 

@@ -16,13 +16,15 @@ from typing import Any
 import pytest
 
 from glassine import desk as desk_room
-from glassine.desk import Desk, Person
+from glassine.desk import Desk, Person, stated
+from glassine.desk.folder import Folder
 from glassine.desk.heads import RECORD, chain_of, check_head, exported
 from glassine.desk.releasing import record_of, release, sign
 from glassine.desk.screens import environment
 from glassine.desk.state import DECISIONS
 from glassine.errors import DamagedDeskError, DeskError, RefusedActionError, SignatureError
 from glassine.privacy.signing import make_keys
+from tests.conftest import ROOT
 from tests.desk.desks import BERG, LIND, OKAFOR, RULES, SMALL_RULES, approve, bound, look
 
 
@@ -547,3 +549,16 @@ def test_a_folder_that_somebody_prepared_is_no_release(desks: tuple[Desk, Desk],
         release(first, number, render)
     prepared.unlink()
     assert release(first, number, render) == prepared
+
+
+@pytest.mark.parametrize("name", sorted(stated.STATED))
+def test_every_statement_is_an_option_of_the_audit_and_nothing_else_is_taken(folder: Path, name: str) -> None:
+    field, opened = stated.STATED[name], Folder(folder)
+    assert f"  {field.option} " in (ROOT / "docs" / "reference" / "cli.md").read_text()
+    values = {"flag": "1", "number": "12", "share": "0.1", "choice": (*field.choices, "")[0], "file": "rules.txt"}
+    assert name in stated.stated_of({name: values[field.kind]}, opened)
+    assert stated.stated_of({name: ""}, opened) == {}
+    if field.kind != "flag":
+        with pytest.raises(RefusedActionError) as caught:
+            stated.stated_of({name: "none of these"}, opened)
+        assert caught.value.field == name

@@ -136,6 +136,17 @@ def test_chains_ran_on_every_tree_and_converged(monkeypatch: pytest.MonkeyPatch)
         assert float(row["entropy posterior"]) <= float(row["entropy relaxation"]) + 1e-4
 
 
+def test_the_page_says_what_every_table_says() -> None:
+    (row,) = read("identified")
+    text = (ROOT / "docs" / "papers" / "decision-tree-disclosure.md").read_text()
+    sure, half, estimated = (row[f"at least {name}"] for name in ("0.99", "0.5", "0.99 by maximum entropy"))
+    assert f"at least 0.99 for {sure} people in every table, and of at least 0.5 for {int(half):,}" in text
+    assert f"gives 0.99 to the same number, {estimated}." in text
+    assert int(sure) <= int(estimated)
+    assert f"Of {int(row['bounds']):,} bounds {int(row['exact']):,} are attained" in text
+    assert int(row["bounds"]) == 2 * 16 * int(row["quasi-identifiers"])
+
+
 @pytest.mark.data
 @pytest.mark.slow
 def test_the_quick_form_agrees_with_the_results(

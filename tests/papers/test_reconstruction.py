@@ -30,6 +30,7 @@ from tests.conftest import ROOT
 FOLDER = ROOT / "papers" / "reconstruction"
 RESULTS = FOLDER / "results"
 MODULES = (
+    "random_trees",
     "settings", "study", "drawing", "tree_search", "fits", "grid", "comparing", "published_lists",
     "subgroups", "several_models", "rashomon", "criterion", "private_models", "additive_members", "peers", "figures",
     "claims", "run_all", "public_data", "environments",
@@ -614,3 +615,21 @@ def test_the_page_holds_what_the_algorithm_reveals(monkeypatch: pytest.MonkeyPat
     for row in rows:
         assert float(row["from"]) <= float(row["bits"]) <= float(row["to"])
     assert criterion.table(rows) in criterion.PAGE.read_text()
+
+
+def test_random_trees_have_the_leaves_the_depth_and_the_support_that_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trees: Any = module("random_trees", monkeypatch)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (400, 8))
+    for leaves, depth, least in ((2, 1, 1), (8, 3, 10), (12, 6, 5)):
+        found = trees.drawn(X, leaves, depth, least, rng)
+        assert sum(found.values()) == 400
+        assert max(found) <= depth
+        assert min(found.values()) >= least
+    assert trees.drawn(X, 9, 3, 1, rng) is None
+    balanced, uneven = ({3: 400}, {1: 200, 2: 100, 3: 100})
+    assert trees.unevenness(balanced, 8) == (0.0, 0.0)
+    span, deviation = trees.unevenness(uneven, 8)
+    assert (span, deviation) == (pytest.approx(2 / 8), pytest.approx(np.std([1, 1, 2, 3]) / 8))

@@ -305,10 +305,11 @@ def leak_values(
     whose: npt.NDArray[np.integer] | None = None,
     sizes: Sequence[int | None] | None = None,
     target: str | None = None,
+    cells: Indices | None = None,
 ) -> ValueLeakage:
     """Return the exact training values that a model, or the domain published with it, gives away.
 
-    Shapes: ``data`` (n,), optional; ``whose`` (n,), optional.
+    Shapes: ``data`` (n,), optional; ``whose`` (n,), optional; ``cells`` (n,), where each record is, optional.
     """
     numbers = thresholds_of(model, domain)
     off_grid = {(a, t) for a, t in numbers if domain is None or not on_grid(domain[a], t)}
@@ -317,7 +318,7 @@ def leak_values(
     secret = off_grid | guessed
     counted = any(cell.evidence.size for cell in model.cells)
     fine = {(a, t) for a, t in numbers if counted and domain is not None and _is_fine(domain[a])}
-    cells = None if data is None else model.apply(dict(data))
+    cells = model.apply(dict(data)) if data is not None and cells is None else cells
     midpoints = exposed = None
     if data is not None and cells is not None:
         midpoints, exposed = _midpoints(model, domain, data, secret, (cells, whose))

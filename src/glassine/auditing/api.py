@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -22,6 +23,7 @@ from glassine.domain.domain import check_domain
 from glassine.domain.literals import attributes_of
 from glassine.errors import GlassineError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import EnsembleFile, ModelFile, as_model
+from glassine.formats.builder import beside_target
 from glassine.formats.canonical import FileForm
 from glassine.formats.loading import is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
@@ -135,7 +137,7 @@ def audit(
         domain = domain.restrict([name for name in domain if name != persons])
     only = settings.only
     attack = only is not None and set(only) <= ATTACKS
-    opened = open_published(model, domain, settings)
+    opened = open_published(model, domain, settings, target_name(target) or None)
     claim = opened.kind.claim(opened, limits)
     sample, others = Sample(data, target, persons=persons), as_sample(holdout)
     given = AuditInputs(
@@ -193,7 +195,9 @@ def unmeasured(public: Findings, error: Exception) -> Findings:
     return replace(public, notes=(*public.notes, RecordNote(f"The records could not be measured: {said}")))
 
 
-def open_published(model: object, domain: Domain | None, settings: AuditSettings) -> OpenedModel:
+def open_published(
+    model: object, domain: Domain | None, settings: AuditSettings, target: str | None = None
+) -> OpenedModel:
     """Open what is published: decide its kind, and read it as a value of that kind."""
     fitted: Any = model.estimator if isinstance(model, ModelFile) else model
     fitted = fitted.model.estimator if isinstance(fitted, EnsembleFile) else fitted
@@ -213,7 +217,8 @@ def open_published(model: object, domain: Domain | None, settings: AuditSettings
         own = next((KINDS[name] for one in type(model).__mro__ if (name := _full_name(one)) in KINDS), None)
     if own is not None:
         return replace(_kind(own).opens(model), parameters=parameters)
-    value, estimator = as_model(model, domain), not files and is_estimator(model)
+    value = beside_target(partial(as_model, model), domain, target)
+    estimator = not files and is_estimator(model)
     return OpenedModel(
         kind=next((_kind(place) for kind, place in OF_MODELS.items() if isinstance(value, kind)), TreeSubject),
         artefact=model,

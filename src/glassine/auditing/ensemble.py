@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -34,6 +34,7 @@ from glassine.domain import Integer, Real
 from glassine.domain.grid import on_grid
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError
+from glassine.formats.builder import beside_target
 from glassine.formats.canonical import LONGEST_NAME, LongText
 from glassine.formats.ensembles import pure_leaves
 from glassine.formats.judged import EnsembleFile, as_ensemble
@@ -82,7 +83,7 @@ class EnsembleSubject(Subject):
         """Return an ensemble with what is given beside it, and what its publisher states."""
         # The file of an ensemble is what is released: there is no written model in its place.
         inputs, stated = replace(inputs, estimator=False), inputs.statements
-        read = opened.value if isinstance(opened.value, TreeEnsemble) else as_ensemble(opened.value, inputs.domain)
+        read = beside_target(partial(as_ensemble, opened.value), inputs.domain, inputs.target)
         ensemble, table = (
             read.stated(n=stated.n_records, learning_rate=stated.learning_rate, base_rate=stated.base_rate),
             inputs.table,

@@ -169,6 +169,7 @@ def _values(subject: TreeSubject) -> Outcome[ValueLeakage]:
         whose=whose,
         sizes=sizes,
         target=subject.inputs.target,
+        cells=subject.rows,
     )
     return Measured(leakage)
 

@@ -298,12 +298,14 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
     from glassine.auditing.api import audit, tested_by
     from glassine.auditing.inputs import MembershipSettings
     from glassine.formats import write_clean
+    from glassine.formats.builder import beside_target
     from glassine.models import TreeEnsemble
 
     records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
     settings = asked.settings(alone=options.alone == "disclosure")
     with telling_kinds(file):
-        whole = load_judged(file, domain, reading.trust_pickle, reading.tree)
+        open_model = partial(load_judged, file, trust_pickle=reading.trust_pickle, tree=reading.tree)
+        whole: Any = beside_target(open_model, domain, records.target)
         read: Any = whole.model
     alone = options.alone == "membership" and not isinstance(read, TreeEnsemble)
     with stages() as progress:

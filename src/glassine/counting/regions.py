@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -49,6 +50,17 @@ class Region:
 
     inside: Box
     outside: tuple[Box, ...] = ()
+
+
+def regions_in_order(boxes: Iterable[Box]) -> Iterator[Region]:
+    """Yield what each box holds outside those before it, without boxes that another on the same factors covers."""
+    before: dict[frozenset[int], list[Box]] = {}
+    for box in boxes:
+        yield Region(box, tuple(chain.from_iterable(before.values())))
+        same = before.setdefault(frozenset(box), [])
+        if not any(all(mask & ~other[factor] == 0 for factor, mask in box.items()) for other in same):
+            same[:] = [other for other in same if any(mask & ~box[factor] for factor, mask in other.items())]
+            same.append(box)
 
 
 class RegionCounter:

@@ -15,9 +15,10 @@ class StatedField:
     """What a publisher can state of the training data."""
 
     option: str  # Of the command that audits
-    kind: Literal["flag", "number", "choice", "file"]
+    kind: Literal["flag", "number", "share", "choice", "file"]
     words: str
     choices: tuple[str, ...] = ()
+    most: float = 0.5  # The largest share
     of: tuple[str, ...] = ()  # Words of which the kind of a model has one; empty for all kinds
 
     def asks(self, kind: str) -> bool:
@@ -37,15 +38,21 @@ STATED: dict[str, StatedField] = {
         "--stated-step", "number", "Step to whose multiples published counts are rounded", of=CELLS
     ),
     "n": StatedField("--n", "number", "Training records", of=("regression", "ensemble")),
+    "base_rate": StatedField(
+        "--base-rate", "share", "Share of the rarer of two classes, such as 0.1", of=("ensemble",)
+    ),
+    "learning_rate": StatedField(
+        "--learning-rate", "share", "Learning rate of boosted trees", most=1.0, of=("ensemble",)
+    ),
     "family": StatedField(
         "--family",
         "choice",
         "Family of the outcome",
         ("gaussian", "binomial", "poisson", "gamma", "cox", "multinomial"),
-        ("regression",),
+        of=("regression",),
     ),
     "errors": StatedField(
-        "--errors", "choice", "What standard errors follow from", ("model", "robust"), ("regression",)
+        "--errors", "choice", "What standard errors follow from", ("model", "robust"), of=("regression",)
     ),
     "settings_tried": StatedField("--settings-tried", "number", "Settings among which one was chosen on the data"),
     "domain": StatedField("--domain", "file", "File of the folder that holds the public cut points", of=CELLS),
@@ -59,7 +66,7 @@ def stated_of(asked: Mapping[str, Any], folder: Folder) -> dict[str, Any]:
     Raises
     ------
     RefusedActionError
-        If a number is no whole number of at least 1, or a file is none of the folder.
+        If a value is none of its kind, or a file is none of the folder.
     """
     stated: dict[str, Any] = {}
     for name, statement in STATED.items():
@@ -74,6 +81,14 @@ def stated_of(asked: Mapping[str, Any], folder: Folder) -> dict[str, Any]:
             if not (text.isascii() and text.isdigit() and int(text[:10]) >= 1 and len(text) <= 9):
                 raise RefusedActionError(f"{words} must be a whole number of at least 1.", field=name)
             stated[name] = int(text)
+        elif kind == "share":
+            try:
+                share = float(str(value))
+            except ValueError:
+                share = 0.0
+            if not 0 < share <= statement.most:
+                raise RefusedActionError(f"{words}: state a number above 0, up to {statement.most:g}.", field=name)
+            stated[name] = share
         elif kind == "choice":
             if value not in statement.choices:
                 raise RefusedActionError(f"{words}: choose one of {', '.join(statement.choices)}.", field=name)

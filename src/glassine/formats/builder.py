@@ -15,6 +15,7 @@ from glassine.errors import (
     InvalidModelError,
     InvalidParameterError,
     SeveralTreesError,
+    UnnamedFeaturesError,
     UnsupportedModelError,
     parameter,
 )
@@ -34,6 +35,7 @@ from glassine.models.transform import rewritten
 from glassine.models.tree import Branch, DecisionTree, Node
 
 Key = TypeVar("Key", bound=Hashable)
+Read = TypeVar("Read")
 
 COMPLETE_RECORDS = (
     'if it was fitted on complete records, drop "missing" from the domain and leave records with gaps out of the data.'
@@ -157,11 +159,22 @@ def feature_names(
     if domain is None:
         return tuple(f"x{i}" for i in range(width))
     if len(domain) != width:
-        raise InvalidModelError(
+        raise UnnamedFeaturesError(
             f"{what} does not name its {width} features, and the domain has {len(domain)} attributes.",
-            remedy="Give a domain with one attribute a feature, in order.",
+            remedy="Give a domain with one attribute a feature, in order; state the target if it is one of them.",
         )
     return domain.names
+
+
+def beside_target(read: Callable[[Domain | None], Read], domain: Domain | None, target: str | None) -> Read:
+    """Return what is read with a domain, without its target where the domain names the features by their order."""
+    try:
+        return read(domain)
+    except UnnamedFeaturesError:
+        rest = [name for name in domain or () if name != target]
+        if domain is None or not 0 < len(rest) < len(domain):
+            raise
+        return read(domain.restrict(rest))
 
 
 def can_be_missing(name: str, domain: Domain | None, stated: bool) -> bool:

@@ -17,7 +17,7 @@ from glassine.attacks.disclosure.constraints import derive_constraints
 from glassine.attacks.disclosure.cuts import Engine
 from glassine.attacks.disclosure.lagrangian import Starts, _Climbing, augmented_lagrangian, starting_tables
 from glassine.attacks.disclosure.logits import LogitProblem
-from glassine.attacks.disclosure.metric import Metric
+from glassine.attacks.disclosure.metric import Curvature
 from tests.attacks.disclosure.instances import parity
 
 Floats = npt.NDArray[np.float64]
@@ -95,7 +95,7 @@ def test_the_metric_has_the_slopes_of_the_constraints_and_makes_their_curvature_
     climbing = _Climbing(problem, rng.normal(size=found.leaf_probabilities.size), rng)
     n, k = len(climbing.z), len(problem.candidates)
     paid, bounded = np.arange(k), np.argwhere(problem.rows.bounded)
-    metric = Metric.of(problem, climbing.table(), (paid, np.ones(k)), (bounded, 1.0))
+    metric = Curvature.of(problem, climbing.table(), (paid, np.ones(k)), (bounded, 1.0))
 
     def constrained(z: Any) -> Any:
         climbing.z = z

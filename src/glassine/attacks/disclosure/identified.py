@@ -143,10 +143,8 @@ class _Search:
         for group in self._groups():
             self._attain(start, group)
         terms = disclosure.constraints.terms(start)
-        problem = _Program(disclosure, terms)
+        problem = _Program(disclosure, terms, self.limit)
         for row, column, end in np.argwhere(~self.exact):
-            if self.limit is not None:
-                self.limit.check()
             value, attained = problem.extreme(int(row), int(column), bool(end))
             if value is not None:
                 inner = max if not end else min
@@ -217,8 +215,8 @@ def _block(block: Array, row: int, column: int, value: float) -> Array | None:
 class _Program:
     """Linear programs over the tables with the leaves' counts, under cuts that all bounds share."""
 
-    def __init__(self, disclosure: Disclosure, terms: NodeTerms) -> None:
-        self.disclosure, self.terms = disclosure, terms
+    def __init__(self, disclosure: Disclosure, terms: NodeTerms, limit: TimeLimit | None) -> None:
+        self.disclosure, self.terms, self.limit = disclosure, terms, limit
         people, leaves = disclosure.people, disclosure.leaves
         if leaves.counts is None:
             raise InvalidParameterError("exact bounds need the class counts of the leaves.")
@@ -238,6 +236,8 @@ class _Program:
         goal[row * self.shape[1] + column] = -1.0 if largest else 1.0
         value = None
         for _ in range(MOST_ROUNDS):
+            if self.limit is not None:
+                self.limit.check()
             solved = linprog(
                 goal,
                 A_ub=-self.cuts if len(self.right) else None,

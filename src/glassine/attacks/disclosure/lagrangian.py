@@ -19,7 +19,7 @@ from glassine.attacks.disclosure.constraints import Clash, Constraints
 from glassine.attacks.disclosure.cuts import CutSolution, Engine
 from glassine.attacks.disclosure.dual import TimeLimit
 from glassine.attacks.disclosure.logits import LogitProblem, impurity_slope
-from glassine.attacks.disclosure.metric import Metric
+from glassine.attacks.disclosure.metric import Curvature
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidParameterError
 from glassine.records.arrays import Array, Bools, Indices
@@ -265,7 +265,7 @@ class _Climbing:
         """Return by how much each candidate is kept worse than the split: one that divides its branches cannot be."""
         return margin * np.array(self.posed.loose, dtype=np.float64)
 
-    def _metric(self, margin: Array) -> Metric:
+    def _metric(self, margin: Array) -> Curvature:
         """Return the coordinates in which the curvature of the augmented Lagrangian is near 1."""
         posed, table = self.posed, self.table()
         _, slack, off, _ = self.parts()
@@ -273,9 +273,9 @@ class _Climbing:
         paid = np.flatnonzero(self.of_candidates - stiff * (slack - margin) > 0)
         # Of inequalities alone: equalities are exact by their shift, or too many.
         pushed = posed.rows.bounded & (_pushed(self.of_rows, off, self.penalty, posed.rows.bounded) > 0)
-        return Metric.of(posed, table, (paid, stiff[paid]), (np.argwhere(pushed), self.penalty))
+        return Curvature.of(posed, table, (paid, stiff[paid]), (np.argwhere(pushed), self.penalty))
 
-    def value(self, moved: Array, margin: Array, metric: Metric) -> tuple[float, Array]:
+    def value(self, moved: Array, margin: Array, metric: Curvature) -> tuple[float, Array]:
         """Return the augmented Lagrangian of the negative entropy, and its gradient in the coordinates of a metric."""
         posed, penalty = self.posed, self.penalty
         z = self.z + metric.moves(moved)

@@ -18,7 +18,7 @@ FLAT = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Metric:
+class Curvature:
     """A linear map from coordinates, shape (q * c,), to moves of logits.
 
     The curvature of the entropy in a logit is near the people of its cell. That of the penalties is a sum of squares of
@@ -39,7 +39,7 @@ class Metric:
         table: Array,
         candidates: tuple[Indices, Array],
         rows: tuple[Indices, float],
-    ) -> Metric:
+    ) -> Curvature:
         """Return the metric at a table, by the candidates and rows of leaves that have a price, and their penalties."""
         scale = 1 / np.sqrt(np.maximum(table, FEW)).ravel()
         paid, stiff = candidates

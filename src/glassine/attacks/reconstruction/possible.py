@@ -11,6 +11,7 @@ import numpy as np
 
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.counting import MAX_STEPS, Measure, Region, RegionCounter, Space
+from glassine.counting.regions import regions_in_order
 from glassine.domain import Domain, Real
 from glassine.errors import InvalidParameterError, Text, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, RuleList
@@ -32,10 +33,9 @@ class Worlds:
         self.domain = domain
         self.space = Space(domain, model.literals, domain_aware=domain_aware, by_shares=by_shares)
         self.counter = RegionCounter(self.space, max_steps=max_steps)
-        boxes = {conjunction: self.space.box(conjunction) for cell in model.cells for conjunction in cell.outside}
-        self.regions = [
-            Region(self.space.box(cell.inside), tuple(boxes[c] for c in cell.outside)) for cell in model.cells
-        ]
+        boxes = [self.space.box(cell.inside) for cell in model.cells]
+        # Leaves of a tree do not meet; of rules the first one takes a record.
+        self.regions = [Region(box) for box in boxes] if isinstance(model, DecisionTree) else [*regions_in_order(boxes)]
         self._of_boxes: dict[tuple[int, int], dict[str, float]] = {}
 
     @cached_property
