@@ -58,7 +58,7 @@ def make(folder: Path) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         network.fit(train, labels)
-    explainer = SurrogateExplainer(network, k=len(train) // GROUPS).fit(train)
+    explainer = SurrogateExplainer(network, k=len(train) // GROUPS, goal=None).fit(train)
     explainer.release().to_json(folder / "release.json")
     skops.io.dump(network, folder / "network.skops")
     domain = explainer.release().domain

@@ -147,7 +147,7 @@ PLACES: tuple[Callable[[Domain], Domain | None], ...] = (
 def grids(scene: Scene, k: int) -> Iterator[tuple[str, dict[str, float]]]:
     """Yield for each grid: share of trees of one decision, fidelity, the same guided, mean bits about one record."""
     training, others = scene.frame[:N_TRAINING], scene.frame[N_TRAINING:]
-    explainer = SurrogateExplainer(scene.decide, k, domain=scene.domain, classes=(0, 1)).fit(training)
+    explainer = SurrogateExplainer(scene.decide, k, domain=scene.domain, classes=(0, 1), goal=None).fit(training)
     release, fitted, growth = explainer.release_, explainer.training_, plan_of(explainer, "training").growth
     columns = read(open_records(others, scene.domain)[2], scene.domain, refuse_outside=False)
     answers = scene.decide(others)

@@ -54,6 +54,7 @@ def errors_of(seed: int, k: int, **parameters: Any) -> dict[str, object]:
         k,
         domain=california(seed).domain,
         answer=VALUE,
+        goal=None,
         **parameters,
     ).fit(frame[:N_TRAINING])
     measures = explainer.measures(frame[N_TRAINING:])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from papers.common.results import page_of, read
@@ -43,15 +43,18 @@ def place(text: str, name: str, table: str) -> str:
     return f"{text[: marks[0].end(1)]}{table}\n{text[marks[0].start(2) :]}"
 
 
-def fill(text: str, results: Path) -> str:
-    """Return the text of a page with the judged statements of the results between its marks."""
-    return place(text, "claims", claims(results))
+def fill(text: str, results: Path, more: Mapping[str, str] | None = None) -> str:
+    """Return the text of a page with the judged statements of the results, and further tables, between their marks."""
+    text = place(text, "claims", claims(results))
+    for name, table in (more or {}).items():
+        text = place(text, name, table)
+    return text
 
 
-def write_page(folder: Path) -> None:
-    """Write the judged statements of a paper's folder into its page."""
+def write_page(folder: Path, more: Mapping[str, str] | None = None) -> None:
+    """Write the judged statements of a paper's folder, and further tables by name, into its page."""
     page = page_of(folder)
-    page.write_text(fill(page.read_text(), folder / "results"))
+    page.write_text(fill(page.read_text(), folder / "results", more))
 
 
 __all__ = ["claims", "fill", "markdown", "place", "write_page"]

@@ -1,18 +1,23 @@
 """Each statement of the paper judged by the results: ``claims.csv`` and ``evidence.csv``.
 
 ``statements.csv`` names the judge of each statement. Bands are the paper's own: "about 5 %" and "2 %" are whole
-percentage points, so that half a point either way rounds to them. The interval is over five generated datasets, whose
-group sizes share the records; what the paper prints of one dataset is compared with that dataset alone.
+percentage points, so that half a point either way rounds to them. Cases and intervals are of datasets: the generator
+with five seeds, and five public ones with two black boxes and five seeds each. A dataset is better or worse where its
+seeds differ beyond chance. What the paper prints of one dataset is compared with that dataset alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from statistics import fmean, stdev
+from typing import TypeAlias
 
 from figures import numbers, of, sizes
+from public_trees import FIRST
 from settings import PUBLISHED_SEED
 from study import FOLDER, Row, one, options, read, select
 
@@ -22,12 +27,19 @@ from papers.common.judging import (
     FIGURE,
     MEAN,
     NONE,
+    Comparison,
     Judgement,
     clustered,
+    estimated,
     exact,
     within,
     write_judged,
 )
+
+Columns: TypeAlias = "dict[tuple[str, ...], list[float]]"
+"""Figures by k, of each run: a dataset, and what else distinguishes the run."""
+
+GENERATED = "generated"
 
 HALF = 0.005
 """Half a percentage point: what rounds to a whole one."""
@@ -46,7 +58,7 @@ class Evidence:
 
     Attributes
     ----------
-    local, globally, example, distances, partitions : sequence of Row
+    local, globally, example, distances, partitions, public : sequence of Row
         Rows of the files ``local_trees.csv``, ``global_tree.csv`` and so on.
     """
 
@@ -55,6 +67,7 @@ class Evidence:
     example: Sequence[Row]
     distances: Sequence[Row]
     partitions: Sequence[Row]
+    public: Sequence[Row]
 
     def rows(self, form: str = "paper", seed: int = PUBLISHED_SEED) -> list[Row]:
         """Return the rows of a form, by k."""
@@ -64,18 +77,48 @@ class Evidence:
         """Return a column of a form, by k, of the paper's dataset."""
         return numbers(self.rows(form), name)
 
-    def by_data(self, figure: Callable[[Row], float], form: str = "paper", most: float = 100) -> dict[str, list[float]]:
-        """Return a figure of each generated dataset, by k up to a share of the records in per cent."""
-        rows = [row for row in self.local if row["form"] == form and float(row["share"]) <= most]
-        out: dict[str, list[float]] = {}
-        for row in rows:
-            out.setdefault(row["seed"], []).append(figure(row))
+    def by_run(self, figure: Callable[[Row], float], form: str = "paper", most: float = 100) -> Columns:
+        """Return a figure of each run, by k up to a share of 20,000 records in per cent; without rows that lack it."""
+        out: Columns = {}
+        for row in self.local:
+            if row["form"] == form and float(row["share"]) <= most:
+                _put(out, (GENERATED, row["seed"]), figure, row)
+        for row in self.public:
+            if row["form"] == form and row["way"] == FIRST and int(row["k"]) <= 200 * most:
+                _put(out, (row["data"], row["box"], row["seed"]), figure, row)
         return out
 
-    def ends(self, name: str, form: str = "paper") -> dict[str, list[float]]:
-        """Return a column at the smallest k less that at the largest, of each generated dataset."""
-        columns = self.by_data(lambda row: float(row[name]), form)
-        return {seed: [column[0] - column[-1]] for seed, column in columns.items()}
+    def ends(self, name: str, form: str = "paper") -> Columns:
+        """Return a column at the smallest k less that at the largest, of each run."""
+        columns = self.by_run(lambda row: float(row[name]), form)
+        return {run: [column[0] - column[-1]] for run, column in columns.items()}
+
+
+def _put(out: Columns, run: tuple[str, ...], figure: Callable[[Row], float], row: Row) -> None:
+    try:
+        out.setdefault(run, []).append(figure(row))
+    except (KeyError, ValueError):
+        # The public datasets lack what the midpoint attack finds; a run without pure groups has no figure near them.
+        if not out[run]:
+            del out[run]
+
+
+def over(name: str, columns: Columns) -> Comparison:
+    """Compare datasets: each is a case, with the error of its mean over seeds; the interval is over datasets."""
+    seeds: dict[str, dict[str, list[float]]] = {}
+    for (data, *rest), values in columns.items():
+        # Both black boxes of a seed share its records.
+        seeds.setdefault(data, {}).setdefault(rest[-1] if rest else "", []).append(fmean(values))
+    runs = {data: [fmean(values) for values in own.values()] for data, own in seeds.items()}
+    means = clustered(name, {data: [fmean(own)] for data, own in runs.items()})
+    cases = [(fmean(own), stdev(own) / math.sqrt(len(own)) if len(own) > 1 else 0.0) for own in runs.values()]
+    if not cases:
+        return means
+    counted = estimated(name, cases, min((len(own) for own in runs.values() if len(own) > 1), default=2))
+    return replace(
+        means, better=counted.better, tied=counted.tied, worse=counted.worse, against=counted.against,
+        below=counted.below,
+    )  # fmt: skip
 
 
 def _less(one_name: str, other: str) -> Callable[[Row], float]:
@@ -91,7 +134,7 @@ def _percent(values: Sequence[float], places: int = 1) -> str:
     return f"{_span([100 * value for value in values], places)} %"
 
 
-def _turned(splits: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
+def _turned(splits: Columns) -> Columns:
     return {seed: [-value for value in values] for seed, values in splits.items()}
 
 
@@ -120,7 +163,7 @@ def alike(found: Evidence) -> Judgement:
 def stable(found: Evidence) -> Judgement:
     """Judge whether nearest neighbors get the same tree more often than not, and with the same conditions."""
     comparisons = [
-        clustered(f"share {name}, less one half", found.by_data(lambda row, column=column: float(row[column]) - 0.5))
+        over(f"share {name}, less one half", found.by_run(lambda row, column=column: float(row[column]) - 0.5))
         for column, name in (("stability tree", "with an equal tree"), ("stability path", "with equal conditions"))
     ]
     seen = f"{_span(found.get('stability tree'))}; with the same conditions {_span(found.get('stability path'))}"
@@ -129,7 +172,7 @@ def stable(found: Evidence) -> Judgement:
 
 def guiding(found: Evidence) -> Judgement:
     """Say by how much the guided protocol gains: it takes the first tree that agrees, else the unguided one."""
-    gains = [gain for of_split in found.by_data(_less("fidelity guided", "fidelity")).values() for gain in of_split]
+    gains = [gain for of_split in found.by_run(_less("fidelity guided", "fidelity")).values() for gain in of_split]
     return Judgement(rule=NONE, seen=f"fidelity {min(gains):+.3f} to {max(gains):+.3f}, guided less unguided")
 
 
@@ -152,7 +195,7 @@ def representative(found: Evidence) -> Judgement:
 def more_privacy(found: Evidence) -> Judgement:
     """Judge whether what the trees leak falls with k."""
     comparisons = [
-        clustered(f"{name}, smallest k less largest", found.ends(column))
+        over(f"{name}, smallest k less largest", found.ends(column))
         for column, name in (("gap", "advantage of the gap attack"), ("identified", "identified by midpoints"))
     ]
     return Judgement(
@@ -162,15 +205,15 @@ def more_privacy(found: Evidence) -> Judgement:
 
 def representative_of_more(found: Evidence) -> Judgement:
     """Judge whether one tree explains more people with k."""
-    comparison = clustered("reach, largest k less smallest", _turned(found.ends("reach")))
+    comparison = over("reach, largest k less smallest", _turned(found.ends("reach")))
     return Judgement(rule=MEAN, seen="reach, largest k less smallest", comparisons=(comparison,))
 
 
 def simpler(found: Evidence) -> Judgement:
     """Judge whether trees grow with k, step by step."""
-    columns = found.by_data(lambda row: float(row["nodes mean"]))
+    columns = found.by_run(lambda row: float(row["nodes mean"]))
     steps = {seed: [b - a for a, b in pairwise(column)] for seed, column in columns.items()}
-    return Judgement(rule=EVERY, seen="mean nodes more at the next k", comparisons=(clustered("nodes", steps),))
+    return Judgement(rule=EVERY, seen="mean nodes more at the next k", comparisons=(over("nodes", steps),))
 
 
 def black_box(found: Evidence) -> Judgement:
@@ -197,10 +240,10 @@ def global_tree(found: Evidence) -> Judgement:
 
 
 def _same(found: Evidence, one_name: str, other: str) -> Judgement:
-    apart = found.by_data(lambda row: SAME - abs(float(row[one_name]) - float(row[other])))
+    apart = found.by_run(lambda row: SAME - abs(float(row[one_name]) - float(row[other])))
     gaps = [a - b for a, b in zip(found.get(one_name), found.get(other), strict=True)]
     seen = f"differs by {_percent(gaps)}; at most {100 * SAME:.2f} counts as the same"
-    return Judgement(rule=EVERY, seen=seen, comparisons=(clustered("band less difference", apart),))
+    return Judgement(rule=EVERY, seen=seen, comparisons=(over("band less difference", apart),))
 
 
 def as_global(found: Evidence) -> Judgement:
@@ -210,7 +253,7 @@ def as_global(found: Evidence) -> Judgement:
 
 def single_class(found: Evidence) -> Judgement:
     """Judge whether the gain over the global tree is larger near groups of one class than elsewhere, at k = 20."""
-    gains = found.by_data(
+    gains = found.by_run(
         lambda row: (
             float(row["local near one class"])
             - float(row["global near one class"])
@@ -221,7 +264,7 @@ def single_class(found: Evidence) -> Judgement:
     return Judgement(
         rule=MEAN,
         seen="gain over the global tree near one-class groups, less the gain elsewhere",
-        comparisons=(clustered("k = 20", gains),),
+        comparisons=(over("k = 20", gains),),
     )
 
 
@@ -244,9 +287,9 @@ def below_guided(found: Evidence) -> Judgement:
 def guided_above(found: Evidence) -> Judgement:
     """Judge whether Protocol 2 is clearly more accurate than both."""
     comparisons = [
-        clustered(
+        over(
             f"guided less {name}, less {CLEAR:g}",
-            found.by_data(lambda row, other=other: float(row["accuracy guided"]) - float(row[other]) - CLEAR),
+            found.by_run(lambda row, other=other: float(row["accuracy guided"]) - float(row[other]) - CLEAR),
         )
         for other, name in (("accuracy", "unguided"), ("global tree", "global tree"))
     ]
@@ -270,17 +313,16 @@ def by_k(found: Evidence) -> Judgement:
 
 def smallest_best(found: Evidence) -> Judgement:
     """Judge whether the smallest k is the most accurate."""
-    columns = found.by_data(lambda row: float(row["accuracy"]))
+    columns = found.by_run(lambda row: float(row["accuracy"]))
     leads = {seed: [column[0] - other for other in column[1:]] for seed, column in columns.items()}
-    return Judgement(
-        rule=MEAN, seen="accuracy at k = 20 less that at larger k", comparisons=(clustered("five datasets", leads),)
-    )
+    return Judgement(rule=MEAN, seen="accuracy at k = 20 less that at larger k", comparisons=(over("other k", leads),))
 
 
 def data_sets(found: Evidence) -> Judgement:
     """Judge whether accuracy varies as little with k on the further datasets."""
-    columns = found.by_data(lambda row: float(row["accuracy"]))
-    spans = [max(column) - min(column) for seed, column in columns.items() if int(seed) != PUBLISHED_SEED]
+    columns = found.by_run(lambda row: float(row["accuracy"]))
+    further = [column for run, column in columns.items() if run[0] == GENERATED and int(run[1]) != PUBLISHED_SEED]
+    spans = [max(column) - min(column) for column in further]
     return Judgement(
         rule=FIGURE,
         seen=f"largest less smallest {_percent(spans) if spans else ''} on {len(spans)} datasets",
@@ -290,11 +332,9 @@ def data_sets(found: Evidence) -> Judgement:
 
 def outperform(found: Evidence) -> Judgement:
     """Judge the five points over the global tree at k = 20 to 200, of which 4.5 would round to them."""
-    over = found.by_data(lambda row: float(row["accuracy"]) - float(row["global tree"]) - (0.05 - HALF), most=1)
-    gaps = [value + 0.05 - HALF for values in over.values() for value in values]
-    return Judgement(
-        rule=MEAN, seen=f"differs by {_percent(gaps)}", comparisons=(clustered("gain, less 4.5 points", over),)
-    )
+    gain = found.by_run(lambda row: float(row["accuracy"]) - float(row["global tree"]) - (0.05 - HALF), most=1)
+    gaps = [value + 0.05 - HALF for values in gain.values() for value in values]
+    return Judgement(rule=MEAN, seen=f"differs by {_percent(gaps)}", comparisons=(over("gain, less 4.5 points", gain),))
 
 
 def trivial(found: Evidence) -> Judgement:
@@ -308,17 +348,17 @@ def trivial(found: Evidence) -> Judgement:
     return Judgement(
         rule=MEAN,
         seen="gain near one-class groups less gain elsewhere, k = 20",
-        comparisons=(clustered("weighted by records", found.by_data(lead, most=0.1)),),
+        comparisons=(over("weighted by records", found.by_run(lead, most=0.1)),),
     )
 
 
 def zero_nodes(found: Evidence) -> Judgement:
     """Judge whether trees without a split occur at k = 20, in every dataset."""
-    shares = found.by_data(lambda row: float(row["one leaf"]), most=0.1)
+    shares = found.by_run(lambda row: float(row["one leaf"]), most=0.1)
     return Judgement(
         rule=EVERY,
         seen=f"{_percent([v for each in shares.values() for v in each], 0)} of the trees",
-        comparisons=(clustered("share of trees without a split, k = 20", shares),),
+        comparisons=(over("share of trees without a split, k = 20", shares),),
     )
 
 
@@ -344,20 +384,20 @@ def fidelity_guided(found: Evidence) -> Judgement:
 
 def demonstrates(found: Evidence) -> Judgement:
     """Judge the guided fidelity against that of three random groups: what closeness adds."""
-    gain = found.by_data(_less("fidelity guided", "fidelity null"))
+    gain = found.by_run(_less("fidelity guided", "fidelity null"))
     return Judgement(
         rule=MEAN,
         seen="fidelity beyond that of three random groups",
-        comparisons=(clustered("guided less random", gain),),
+        comparisons=(over("guided less random", gain),),
     )
 
 
 def below_100(found: Evidence) -> Judgement:
     """Judge the sizes up to one per cent: the upper quartile, which the plot shows, is below 100."""
-    room = found.by_data(lambda row: 100 - float(row["nodes upper"]), most=1)
-    largest = found.by_data(lambda row: float(row["nodes largest"]), most=1)
+    room = found.by_run(lambda row: 100 - float(row["nodes upper"]), most=1)
+    largest = found.by_run(lambda row: float(row["nodes largest"]), most=1)
     seen = f"the largest tree has {max(max(each) for each in largest.values()):.0f} nodes"
-    return Judgement(rule=EVERY, seen=seen, comparisons=(clustered("100 less the upper quartile", room),))
+    return Judgement(rule=EVERY, seen=seen, comparisons=(over("100 less the upper quartile", room),))
 
 
 def best_size(found: Evidence) -> Judgement:
@@ -371,9 +411,9 @@ def smallest_k(found: Evidence) -> Judgement:
     """Judge whether k decides what leaks: whether the attacks weaken from each k to the next."""
     comparisons = []
     for column, name in (("gap", "gap attack"), ("identified", "identified by midpoints")):
-        columns = found.by_data(lambda row, column=column: float(row[column]))
+        columns = found.by_run(lambda row, column=column: float(row[column]))
         steps = {seed: [a - b for a, b in pairwise(values)] for seed, values in columns.items()}
-        comparisons.append(clustered(f"{name}, this k less the next", steps))
+        comparisons.append(over(f"{name}, this k less the next", steps))
     seen = f"gap attack {_span(found.get('gap'))} at any k, {_span(found.get('gap', 'restricted'))} in our default"
     return Judgement(rule=MEAN, seen=seen, comparisons=tuple(comparisons))
 
@@ -381,7 +421,7 @@ def smallest_k(found: Evidence) -> Judgement:
 def labels(found: Evidence) -> Judgement:
     """Judge whether true labels give surrogates as faithful as the black box's labels do."""
     name = "paper, black-box labels"
-    rows = {form: found.by_data(lambda row: float(row["fidelity"]), form) for form in ("paper", name)}
+    rows = {form: found.by_run(lambda row: float(row["fidelity"]), form) for form in ("paper", name)}
     gaps = {
         seed: [a - b for a, b in zip(rows["paper"][seed], rows[name][seed], strict=True)]
         for seed in rows["paper"]
@@ -390,22 +430,34 @@ def labels(found: Evidence) -> Judgement:
     return Judgement(
         rule=MEAN,
         seen="fidelity, true labels less the black box's",
-        comparisons=(clustered("trees on true labels", gaps),),
+        comparisons=(over("trees on true labels", gaps),),
     )
 
 
 def distances(found: Evidence) -> Judgement:
-    """Judge whether another distance raises fidelity: one run each, at k = 100."""
+    """Judge whether another distance raises fidelity at k = 100, on numbers or binary attributes and on categories."""
+    pairs = {
+        "other distances less Euclidean": [(way, FIRST) for way in ("Euclidean, not scaled", "Gower")],
+        "sizes that vary less MDAV": [("Euclidean, V-MDAV", FIRST)],
+        "taxonomy less Gower": [("taxonomy", "Gower")],
+    }
+    generated = {"taxonomy": "categories, taxonomy", "Gower": "categories, Gower"}
     comparisons = []
     for form in ("paper", "restricted"):
-        fidelity_of = {row["way"]: float(row["fidelity"]) for row in select(found.distances, form=form)}
-        base = fidelity_of["Euclidean, standardized"]
-        others = [fidelity_of[way] - base for way in ("Euclidean, not scaled", "Gower")]
-        semantic = [fidelity_of["categories, taxonomy"] - fidelity_of["categories, Gower"]]
-        comparisons += [
-            exact(f"{form}: numbers, other distances less Euclidean", others),
-            exact(f"{form}: categories, taxonomy less Gower", semantic),
-        ]
+        own = {row["way"]: float(row["fidelity"]) for row in select(found.distances, form=form)}
+        runs: dict[tuple[str, ...], dict[str, float]] = {}
+        for row in select(found.public, form=form, k="100"):
+            runs.setdefault((row["data"], row["box"], row["seed"]), {})[row["way"]] = float(row["fidelity"])
+        for name, compared in pairs.items():
+            columns: Columns = {}
+            for one_way, other in compared:
+                of_taxonomy = one_way == "taxonomy"
+                ways = [generated[way] if of_taxonomy else way for way in (one_way, other)]
+                columns.setdefault((GENERATED,), []).append(own[ways[0]] - own[ways[1]])
+                for run, by_way in runs.items():
+                    if one_way in by_way:
+                        columns.setdefault(run, []).append(by_way[one_way] - by_way[other])
+            comparisons.append(over(f"{form}: {name}", columns))
     return Judgement(rule=MEAN, seen="fidelity at k = 100", comparisons=tuple(comparisons))
 
 
@@ -452,6 +504,7 @@ def evidence(results: Path) -> Evidence:
         example=read(results / "example.csv"),
         distances=read(results / "distances.csv"),
         partitions=read(results / "partitions.csv"),
+        public=read(results / "public_trees.csv"),
     )
 
 

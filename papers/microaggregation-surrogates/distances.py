@@ -89,7 +89,7 @@ def measured(key: Mapping[str, str], given: Options) -> Mapping[str, object]:
         inside, outside = asked.frame(split.X), asked.frame(split.X_out)
     if key["way"].endswith("taxonomy"):
         parameters["distance"] = SemanticDistance({name: respelt(taxonomy(), name) for name in CATEGORICAL})
-    explainer = SurrogateExplainer(asked, K, form=key["form"], **parameters).fit(inside, split.y)
+    explainer = SurrogateExplainer(asked, K, form=key["form"], goal=None, **parameters).fit(inside, split.y)
     told = explainer.measures(outside, split.y_out, n_draws=1)
     sizes = np.bincount(explainer.training_.groups, minlength=told.n_groups)
     return {

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows: list[dict[str, object]] = [{"trees": "global", "form": "", "group": "", "records": len(y),
              "nodes": tree.tree_.node_count, "fidelity": 1.0}]  # fmt: skip
     for form in FORMS:
-        explainer = SurrogateExplainer(tree, K, form=form).fit(X, y)
+        explainer = SurrogateExplainer(tree, K, form=form, goal=None).fit(X, y)
         training = explainer.training_
         for group, small in enumerate(explainer.release_.trees):
             held = training.groups == group

@@ -116,7 +116,7 @@ class Scene:
     def measure(self, k: int, parameters: Mapping[str, Any]) -> dict[str, object]:
         """Return every figure of one group size and form."""
         split = self.split
-        explainer = SurrogateExplainer(self.black_box, k, **parameters).fit(split.X, split.y)
+        explainer = SurrogateExplainer(self.black_box, k, goal=None, **parameters).fit(split.X, split.y)
         release, training = explainer.release_, explainer.training_
         told = explainer.measures(split.X_out, split.y_out, n_draws=N_DRAWS)
         everybody = columns_of(release, np.concatenate([split.X, split.X_out]))
@@ -159,10 +159,10 @@ class Scene:
             **gap(decided == truth, n, "gap"),
             **gap(decided == self.answers, n, "gap on decisions"),
             **midpoints(release, split, closest),
-            **self._by_kind(decided[n:], single[closest[n:, 0]]),
+            **self.by_kind(decided[n:], single[closest[n:, 0]]),
         }
 
-    def _by_kind(self, decided: npt.NDArray[Any], pure: Bools) -> dict[str, object]:
+    def by_kind(self, decided: npt.NDArray[Any], pure: Bools) -> dict[str, object]:
         """Return local and global accuracy among the held-out records nearest to one-class groups, and elsewhere."""
         out: dict[str, object] = {"near one class": float(pure.mean())}
         for name, rows in (("near one class", pure), ("elsewhere", ~pure)):

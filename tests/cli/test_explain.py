@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -150,17 +151,44 @@ def test_signed_and_checked(folder: Path, run: Run) -> None:
     assert "does not hold" in changed.err
 
 
+def test_a_goal_is_reached_or_said_not_to_be(folder: Path, run: Run) -> None:
+    make = [*MAKE, "-k", "30", "--target", "label", "-o", "release.json", "--overwrite"]
+    told = run(*make, "--report", "report.json", cwd=folder)
+    assert re.search(r"Goal (not )?reached: \d+% of explanations have a condition \(goal 95%\)", told.out)
+    report = json.loads((folder / "report.json").read_text())
+    (shares,) = [found for name, found in report["measured"].items() if name == "explanations"]
+    plain = json.loads(run(*make, "--with-condition", "0.5", "--confirmed", "0", "--json", cwd=folder).out)["goal"]
+    assert plain["reached"] is True
+    assert plain["k"] >= 30
+    assert plain["goal"] == {"conditions": 0.5, "confirmed": 0.0}
+    assert shares["goal_conditions"] == 0.95, shares
+    public = run(*make, "--report", "report.json", "--audience", "public", cwd=folder)
+    assert public.status == 0
+    assert "goal_conditions" not in (folder / "report.json").read_text()
+    odd = run(*make, "--with-condition", "95", cwd=folder)
+    assert odd.status == 2
+    assert "must be a share from 0 to 1" in odd.err
+    # Of private trees nothing is measured where no goal is stated.
+    private = ["--epsilon", "1", "--partition", "public", "--classes", "no,yes"]
+    quiet = run(*make, *private, cwd=folder)
+    assert quiet.status == 0, quiet.err
+    assert "Goal" not in quiet.out
+    stated = run(*make, *private, "--with-condition", "0.9", cwd=folder)
+    assert "public queries" in stated.out
+
+
 def test_contrasts_keep_to_the_constraints_of_the_command(folder: Path, run: Run) -> None:
-    run(*MAKE, "-k", "30", "--target", "label", "-o", "release.json", cwd=folder)
+    plain = ["--with-condition", "0", "--confirmed", "0"]
+    run(*MAKE, "-k", "30", "--target", "label", *plain, "-o", "release.json", cwd=folder)
     ask = ["explain", "answer", "release.json", "--query", json.dumps(QUERY), "--decision", "no"]
-    free = json.loads(run(*ask, "--json", cwd=folder).out)["contrasts"]
+    free = json.loads(run(*ask, "--json", cwd=folder).out)["candidates"]
     name = free[0]["changes"][0]["attribute"]
-    kept = json.loads(run(*ask, "--fixed", name, "--json", cwd=folder).out)["contrasts"]
+    kept = json.loads(run(*ask, "--fixed", name, "--json", cwd=folder).out)["candidates"]
     assert all(change["attribute"] != name for contrast in kept for change in contrast["changes"])
-    down = json.loads(run(*ask, "--only-down", "age,hours", "--json", cwd=folder).out)["contrasts"]
+    down = json.loads(run(*ask, "--only-down", "age,hours", "--json", cwd=folder).out)["candidates"]
     changes = [change for contrast in down for change in contrast["changes"]]
     assert all(change["to"] <= change["from"] for change in changes if change["attribute"] in ("age", "hours"))
-    costed = json.loads(run(*ask, "--costs", "age=100,hours=0.5", "--json", cwd=folder).out)["contrasts"]
+    costed = json.loads(run(*ask, "--costs", "age=100,hours=0.5", "--json", cwd=folder).out)["candidates"]
     costs = [contrast["cost"] for contrast in costed]
     assert costs == sorted(costs)
     assert None not in costs
@@ -275,7 +303,7 @@ def test_scores_in_a_declared_range_are_explained_by_means(folder: Path, run: Ru
     boxed = ["--black-box", "box:score", "--takes", "pandas"]
     assert "answer 5.71429, mean" in run(*ask, *boxed, cwd=folder).out
     sought = json.loads(run(*ask, "--decision", "5.7", "--at-most", "5", "--json", cwd=folder).out)
-    assert all(contrast["decision"] <= 5 for contrast in sought["contrasts"])
+    assert all(contrast["decision"] <= 5 for contrast in sought["candidates"])
     assert "is so already" in run(*ask, "--decision", "5.7", "--at-least", "1", cwd=folder).out
     for command, message in (
         ([*ask, "--decision", "yes"], "--decision must be a number"),

@@ -16,9 +16,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 import skops.io
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 
 from glassine import Binary, Domain, Integer, as_model, write_model
+from glassine.formats import as_ensemble
+from glassine.formats.judged import as_written
 from glassine.learners import (
     EBMClassifier,
     GreedyRuleListClassifier,
@@ -126,6 +129,16 @@ def number_tree(settings: Mapping[str, float], leaf: int = 1) -> DecisionTreeReg
     )
 
 
+def forest(settings: Mapping[str, float], learner: Any = RandomForestClassifier) -> Any:
+    """Train a small ensemble of trees, of as large leaves as advice says, and of fewer ones each time it is smaller."""
+    frame, smaller = people(N, 1), int(settings.get("smaller", 0))
+    leaf = max(int(settings.get("min_samples_leaf", 1)), 1 if not smaller else 80 * 2 ** (smaller - 1))
+    ensemble = learner(n_estimators=5, min_samples_leaf=leaf, random_state=0)
+    if learner is GradientBoostingClassifier:
+        ensemble.set_params(learning_rate=0.1 / 10**smaller)
+    return ensemble.fit(frame.select(NAMES).to_pandas(), frame["ill"].to_numpy())
+
+
 def rule_list(settings: Mapping[str, float], rules: int = 25, support: float = 0.002) -> Any:
     """Train a rule list, with a larger support each time it is to be smaller."""
     frame, smaller = people(N, 1), int(settings.get("smaller", 0))
@@ -160,6 +173,8 @@ def private(learner: Any, settings: Mapping[str, float], **more: Any) -> Any:
 def _written(folder: Path, settings: Mapping[str, float], *, train: Train, name: str, to: str) -> None:
     made = train(settings)
     value = as_model(made, PUBLIC) if hasattr(made, "tree_") else made
+    if hasattr(made, "estimators_"):
+        value = as_written(as_ensemble(made, PUBLIC), PUBLIC)
     write_model(value, folder / name, to=to, overwrite=True)
 
 
@@ -254,6 +269,9 @@ SUBJECTS: tuple[AdvisedSubject, ...] = (
     model("scorecard", scorecard, "json", "json"),
     model("regression tree", number_tree, "json", "json", target="pay"),
     dumped("regression tree as skops", partial(number_tree, leaf=20), "skops", target="pay"),
+    dumped("ensemble", forest, "skops"),
+    dumped("ensemble, boosted", partial(forest, learner=GradientBoostingClassifier), "skops"),
+    model("ensemble in json", forest, "json", "json"),
     *(model(f"private {name}", train, "json", "json") for name, train in PRIVATE.items()),
     AdvisedSubject(
         name="release as published",

@@ -21,6 +21,8 @@ from tests.contracts.advised import AdvisedSubject
 Command = Callable[..., Done]
 RANK = {2: 0, 1: 1, 3: 2, 0: 3}
 """Exit statuses from bad input to within policy."""
+STATUS = {"within policy": 0, "outside policy": 1, "inconclusive": 3}
+"""Exit statuses by verdict."""
 ENDS = re.compile(r"[Nn]othing more can be done|[Dd]o not publish it")
 """What a sentence says that ends the way."""
 QUOTED = re.compile(r"`([^`]+)`")
@@ -310,25 +312,32 @@ def ways(
     advice = [one["text"] for one in plain["advice"]]
     if status != 0 and not advice:
         yield way("", "nothing is said of what to do")
-    if status == 0:
-        return
-    for i, text in enumerate(advice):
-        try:
-            said = alternatives(text)
-        except AdviceError as error:
-            yield way(text, str(error))
-            continue
-        for sentence in said:
-            if ENDS.search(sentence):
-                continue
-            if (plainly := VARYING.sub("", sentence)) in walked:
-                continue
-            walked.add(plainly)
-            reader = walk(1)
+    # What the lines of named policies say of ensembles is followed by an audit under that policy; of other kinds it is
+    # what an audit under that policy says itself.
+    lines = [
+        (one["name"], STATUS[one["verdict"]], [one["remedy"]["text"]])
+        for one in plain.get("policies", ())
+        if one["remedy"] is not None and policy == "default" and subject.name.startswith("ensemble")
+    ]
+    for name, before, every in [(policy, status, advice if status else []), *lines]:
+        for i, text in enumerate(every):
             try:
-                yield way(sentence, _led(reader, sentence, advice, i, status))
+                said = alternatives(text)
             except AdviceError as error:
-                yield way(sentence, f"after {reader.followed}: {error}")
+                yield way(text, str(error))
+                continue
+            for sentence in said:
+                if ENDS.search(sentence):
+                    continue
+                if (plainly := VARYING.sub("", sentence)) in walked:
+                    continue
+                walked.add(plainly)
+                reader = walk(1)
+                reader.options["--policy"] = name
+                try:
+                    yield way(sentence, _led(reader, sentence, every, i, before))
+                except AdviceError as error:
+                    yield way(sentence, f"{name}, after {reader.followed}: {error}")
 
 
 def _led(reader: Walk, first: str, every: Sequence[str], place: int, status: int) -> str:

@@ -31,7 +31,8 @@ from glassine.models.tree import Branch, Node
 from glassine.records import Flag, Reader, read, read_checked, read_settled
 from glassine.records.columns import values_of
 from glassine.records.flags import is_number, wide
-from glassine.surrogates.reading import open_each, query_of
+from glassine.records.reading import read as read_cells
+from glassine.surrogates.reading import described, query_of
 from tests.records.odd_cells import ATTRIBUTES, NUMBERS, ODD_CELLS, TEXTS, Hostile
 
 ANY: tuple[Any, ...] = tuple(cell for cell in ODD_CELLS if not isinstance(cell, Hostile | pd.Series))
@@ -241,9 +242,9 @@ def test_fits_audits_targets_and_explanations_ask_the_reader(name: str) -> None:
     for (value, _), got in zip(answers, settled, strict=True):
         assert same(got, attribute.lo if number and value != value and not attribute.missing else value)  # type: ignore[union-attr]
     # An explanation: the domain does not describe what is no value of it.
-    _, columns, described = open_each(data, domain)
+    columns, known = described(*read_cells(data, domain), domain)
     assert np.array_equal(columns.array("x"), settled, equal_nan=number)
-    for (_, flag), told in zip(answers, described.tolist(), strict=True):
+    for (_, flag), told in zip(answers, known.tolist(), strict=True):
         odd = flag is Flag.UNDECLARED or (flag is Flag.MISSING and not attribute.missing)
         assert told is not (odd or (flag is Flag.INFINITE and not number))
     for cell, (value, flag) in zip(ANY, answers, strict=True):

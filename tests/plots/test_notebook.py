@@ -64,6 +64,10 @@ NOT_RESULTS = re.compile(
 )
 """Parameters, settings, events and errors."""
 PARTS = {
+    "ExplanationChoice",
+    "ExplanationGoal",
+    "ExplanationShares",
+    "Protocol",
     *("Measured", "NotApplicable", "Failed", "Check", "Remedy", "Figures", "Mean", "Result", "Row"),
     *("CleanCopy", "FileForm", "CategoryBins", "NumericBins", "Cell", "Evidence", "Effect", "Equal", "FitStatistics"),
     *(

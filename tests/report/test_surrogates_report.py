@@ -85,7 +85,7 @@ def test_what_was_not_measured_is_said(explainer: SurrogateExplainer) -> None:
 
 
 def _bare(explainer: SurrogateExplainer) -> tuple[Any, ...]:
-    return SurrogateExplainer(ring, 40, random_state=0).fit(numbers(300)).release_.trees
+    return SurrogateExplainer(ring, 40, goal=None, random_state=0).fit(numbers(300)).release_.trees
 
 
 def test_the_text_is_narrow(found: Findings) -> None:

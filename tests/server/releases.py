@@ -47,5 +47,5 @@ def records(n: int = 400) -> Any:
 def small_release(form: str = "restricted") -> SurrogateRelease:
     """Return the release of an explainer of :func:`decide`."""
     truth = decide(records()) if form == "paper" else None
-    explainer = SurrogateExplainer(decide, 20, domain=DOMAIN, form=form, distance="gower", random_state=0)
+    explainer = SurrogateExplainer(decide, 20, domain=DOMAIN, form=form, goal=None, random_state=0)
     return explainer.fit(records(), truth).release()

@@ -180,9 +180,10 @@ def test_an_answer(serve: Any, show: Any) -> None:
         assert page.locator("#tree li").count() == len(told["tree"]["nodes"])
         assert page.locator("#tree li.way").count() == len(told["path"])
         assert page.locator("#tree .taken").first.text_content() == f"then {told['tree_decision']}"
-        assert page.locator("#contrasts li").count() == len(told["contrasts"])
+        both = [*told["contrasts"], *told["candidates"]]
+        assert page.locator("#contrasts li").count() == len(both)
         # What the black box refutes is folded away, below.
-        for i, contrast in enumerate(sorted(told["contrasts"], key=lambda one: not one["confirmed"])):
+        for i, contrast in enumerate(both):
             item = page.locator("#contrasts li").nth(i)
             assert all(change["condition"] in item.text_content() for change in contrast["changes"])
             assert ("decides so too" in item.text_content()) is contrast["confirmed"]
@@ -255,6 +256,10 @@ def test_without_a_black_box(serve: Any, show: Any) -> None:
     ask(page)
     assert page.text_content("#decided") == "yes"
     assert "decides so too" not in page.text_content("#contrasts")
+    # What nobody asked the black box is not said to change its decision.
+    assert "What would have to change" not in page.inner_text("#answer")
+    assert "The black box was not asked." in page.inner_text("#contrasts")
+    assert page.locator("#contrasts li").first.is_visible()
 
 
 def test_what_may_change_is_said_on_the_page(serve: Any, show: Any) -> None:
@@ -262,7 +267,12 @@ def test_what_may_change_is_said_on_the_page(serve: Any, show: Any) -> None:
     page = show(url)
     fill(page)
     ask(page)
-    free = page.request.post(url + "explanation", data={"query": QUERY}).json()["contrasts"]
+
+    def asked(body: dict[str, Any]) -> list[Any]:
+        told = page.request.post(url + "explanation", data=body).json()
+        return [*told["contrasts"], *told["candidates"]]
+
+    free = asked({"query": QUERY})
     changed = NAMES.index(free[0]["changes"][0]["attribute"])
     page.click("#constraints summary")
     # A category has no order.
@@ -271,7 +281,7 @@ def test_what_may_change_is_said_on_the_page(serve: Any, show: Any) -> None:
     page.select_option(f"#m{changed}", label="not change")
     ask(page)
     body = {"query": QUERY, "constraints": {"fixed": [NAMES[changed]]}}
-    wanted = page.request.post(url + "explanation", data=body).json()["contrasts"]
+    wanted = asked(body)
     assert page.locator("#contrasts li").count() == len(wanted) < len(free)
     page.select_option(f"#m{changed}", label="change freely")
     page.fill("#c0", "0")

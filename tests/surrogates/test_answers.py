@@ -50,7 +50,7 @@ def explained(n: int = 600, k: int = 40, **parameters: Any) -> SurrogateExplaine
     """Return an explainer of numbers over people."""
     import pandas as pd
 
-    own: dict[str, Any] = {"domain": PEOPLE, "distance": "gower", "answer": SCORE} | parameters
+    own: dict[str, Any] = {"domain": PEOPLE, "distance": "gower", "answer": SCORE, "goal": None} | parameters
     return SurrogateExplainer(score, k, **own).fit(pd.DataFrame(people(n)))
 
 

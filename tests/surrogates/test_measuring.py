@@ -192,7 +192,7 @@ def test_the_black_box_is_asked_on_each_record_once(framed: bool) -> None:
     X = np.vstack([numbers(200), numbers(200)[:50]])
     others = numbers(60, seed=1)
     as_given = (lambda A: pl.DataFrame(A, schema=["a", "b", "c"], orient="row")) if framed else (lambda A: A)
-    explainer = SurrogateExplainer(box, 30).fit(as_given(X))
+    explainer = SurrogateExplainer(box, 30, goal=None).fit(as_given(X))
     assert len(seen) == 200
     first = explainer.measures(as_given(X))
     assert explainer.fidelity(as_given(X)) == first.fidelity_guided

@@ -32,7 +32,7 @@ def box(X: Any) -> npt.NDArray[Any]:
 
 
 def fitted(frame: pl.DataFrame, persons: Any = None, **given: Any) -> SurrogateExplainer:
-    return SurrogateExplainer(box, domain=DOMAIN, random_state=0, **given).fit(frame, persons=persons)
+    return SurrogateExplainer(box, domain=DOMAIN, random_state=0, goal=None, **given).fit(frame, persons=persons)
 
 
 def people_of(who: list[Any], groups: npt.NDArray[Any]) -> list[int]:

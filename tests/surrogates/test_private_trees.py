@@ -14,21 +14,23 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 
-from glassine import Policy, audit
+from glassine import Ledger, Policy, audit
 from glassine.domain import Binary, Category, Domain, Integer, Real
-from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError
+from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, ReleaseFailedError
 from glassine.privacy.accounting import Parallel
 from glassine.privacy.randomness import Randomness
 from glassine.records.bits import BitSets
 from glassine.records.columns import ConformedColumns
+from glassine.records.reading import read as read_cells
 from glassine.records.reading import read_checked
 from glassine.sealed import partitions
 from glassine.sealed.accounts import Allowance, FitAccount
+from glassine.sealed.door import FAILED
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import PARTS
 from glassine.sealed.partitions import Grouped, GroupTrees
 from glassine.sealed.trees import Split, Tree
-from glassine.surrogates import NumericAnswer, SurrogateExplainer, SurrogateRelease
+from glassine.surrogates import ExplanationGoal, NumericAnswer, SurrogateExplainer, SurrogateRelease, intake
 from glassine.surrogates.building import public_metric, public_points
 from glassine.surrogates.private_trees import tree_class_of
 from glassine.surrogates.statements import reveals
@@ -317,12 +319,78 @@ def test_one_answer_that_is_no_class_is_left_out(odd: Any) -> None:
         made.set_params(epsilon=None, dataset=None, partition="microaggregation", k=20).fit(pd.DataFrame(people(50)))
 
 
-def test_a_black_box_that_fails_says_no_number_of_records() -> None:
+def test_a_black_box_that_fails_fails_behind_the_charge_with_one_error() -> None:
     data = pd.DataFrame(people(137))
     for box in (lambda X: 1 / 0, lambda X: np.zeros(len(X) + 1)):
-        with pytest.raises(BlackBoxError) as error:
+        with pytest.raises(ReleaseFailedError) as error:
             explainer_of().set_params(predict=box).fit(data)
-        assert not any(digit in str(error.value) for digit in "0123456789")
+        assert str(error.value) == FAILED
+        assert error.value.__cause__ is error.value.__context__ is None
+
+
+class Unread:
+    """Records and a black box that say when they are looked at."""
+
+    def __init__(self, data: pd.DataFrame) -> None:
+        self.data, self.seen = data, list[str]()
+
+    def box(self, X: Any) -> Any:
+        self.seen.append(f"asked on {len(X)}")
+        return lender(X)
+
+
+def test_neither_records_are_read_nor_the_black_box_asked_before_the_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unread = Unread(pd.DataFrame(people(150)))
+    charge, read = Ledger.charge, read_cells
+
+    def noted_charge(self: Ledger, *args: Any, **kwargs: Any) -> Any:
+        unread.seen.append("charged")
+        return charge(self, *args, **kwargs)
+
+    def noted_read(*args: Any, **kwargs: Any) -> Any:
+        unread.seen.append("read")
+        return read(*args, **kwargs)
+
+    monkeypatch.setattr(Ledger, "charge", noted_charge)
+    monkeypatch.setattr(intake, "read_cells", noted_read)
+    book = Ledger(tmp_path / "budget.sqlite")
+    book.budget("d", 9)
+    for labels in ("black-box", "true"):
+        unread.seen.clear()
+        explainer = explainer_of(ledger=book, dataset="d", labels=labels).set_params(predict=unread.box)
+        explainer.fit(unread.data, lender(unread.data) if labels == "true" else None)
+        assert unread.seen[:2] == ["charged", "read"], labels
+        assert unread.seen[2].startswith("asked on")
+        # Nothing that follows from the records is said of a goal that nobody stated.
+        assert explainer.choice_ is None
+
+
+def test_a_goal_of_private_trees_is_measured_on_public_queries() -> None:
+    asked: list[frozenset[Any]] = []
+
+    def box(X: Any) -> Any:
+        asked.append(frozenset(map(tuple, X.to_numpy().tolist())))
+        return lender(X)
+
+    goal, made, data = ExplanationGoal(), list[SurrogateExplainer](), pd.DataFrame()
+    for seed in (0, 1):
+        asked.clear()
+        data = pd.DataFrame(people(150, seed))
+        explainer = explainer_of(goal=goal, random_state=3, max_depth="auto").set_params(predict=box)
+        made.append(explainer.fit(data))
+        public = asked[0]
+        assert len(public) > 1900
+        # Depth is chosen before the records are opened, and from the queries alone.
+        assert not public & frozenset(map(tuple, data[list(PEOPLE)].to_numpy().tolist()))
+    choices = [explainer.choice_ for explainer in made]
+    assert choices[0] is not None
+    assert choices[1] is not None
+    assert choices[0].max_depth == choices[1].max_depth
+    assert choices[0].measured_on == "public queries"
+    with pytest.raises(InvalidParameterError, match="public queries"):
+        SurrogateExplainer(lender, 20, domain=PEOPLE, classes=("no", "yes"), epsilon=1.0, goal=goal).fit(data)
 
 
 def test_private_trees_of_numbers_are_useful_and_audited_as_such() -> None:

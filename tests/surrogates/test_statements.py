@@ -27,7 +27,7 @@ def fitted(k: int = 20, declared: bool = True, **settings: Any) -> SurrogateExpl
     if "epsilon" in settings:
         # What is said of one fit: others are on datasets of other names.
         own["dataset"] = repr(settings)
-    return SurrogateExplainer(box, k, **own, **settings).fit(X, X[:, 0] > 0)
+    return SurrogateExplainer(box, k, goal=None, **own, **settings).fit(X, X[:, 0] > 0)
 
 
 def text(**settings: Any) -> str:

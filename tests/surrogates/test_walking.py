@@ -87,7 +87,7 @@ def test_the_first_contrast_is_the_nearest_of_all_records(seed: int) -> None:
     for i in rng.integers(len(RECORDS), size=6).tolist():
         record = RECORDS[i]
         own = decides(tree, record)
-        found = contrasts_of(tree, record, decision=own, domain=SMALL, metric=METRIC, n_contrasts=100)
+        found = contrasts_of(tree, record, decision=own, domain=SMALL, metric=METRIC)
         best = min(
             (
                 (sum(other[n] != record[n] for n in SMALL), distance(record, other))
@@ -145,7 +145,7 @@ def test_the_first_contrast_is_the_nearest_of_all_allowed_records_or_there_is_no
         for i in rng.integers(len(RECORDS), size=5).tolist():
             record = RECORDS[i]
             own = decided[tuple(record.values())]
-            asked: Any = {"decision": own, "domain": SMALL, "metric": METRIC, "n_contrasts": 100}
+            asked: Any = {"decision": own, "domain": SMALL, "metric": METRIC}
             contrasts = contrasts_of(tree, record, constraints=constraints, **asked)
             others = [r for r in RECORDS if decided[tuple(r.values())] != own and allowed(constraints, record, r)]
             if not others:
@@ -176,7 +176,7 @@ def test_a_direction_neither_takes_a_value_away_nor_gives_one() -> None:
     metric = DomainMetric(distance="gower", scales=(10.0, 1.0))
     for value in (None, 3.0):
         record: dict[str, Any] = {"n": value, "m": 0}
-        asked: Any = {"decision": decides(tree, record), "domain": domain, "metric": metric, "n_contrasts": 5}
+        asked: Any = {"decision": decides(tree, record), "domain": domain, "metric": metric}
         assert len(contrasts_of(tree, record, **asked)) == 1
         for constraints in (
             ContrastConstraints(only_up=("n",)),
@@ -217,7 +217,7 @@ def contrast_of(domain: Domain, literal: Literal, value: Any, metric: DomainMetr
     record = {name: value, **dict.fromkeys(domain.names[1:], 0)}
     own = decides(tree, record)
     metric = metric or DomainMetric(distance="gower", scales=(1.0,) * len(domain))
-    found = contrasts_of(tree, record, decision=own, domain=domain, metric=metric, n_contrasts=5)
+    found = contrasts_of(tree, record, decision=own, domain=domain, metric=metric)
     return found[0].changes[0].after if found else None
 
 
@@ -252,7 +252,7 @@ def test_a_value_may_have_to_be_missing_or_present() -> None:
     for value, after in ((None, 5.0), (3.0, None)):
         record: dict[str, Any] = {"n": value, "m": 0}
         own = decides(tree, record)
-        found = contrasts_of(tree, record, decision=own, domain=domain, metric=metric, n_contrasts=5)
+        found = contrasts_of(tree, record, decision=own, domain=domain, metric=metric)
         assert found[0].changes[0].after == after
 
 
@@ -269,9 +269,7 @@ def test_impossible_combinations_are_no_contrast() -> None:
     tied = Domain({"u": Binary(), "v": Binary()}, groups=ExactlyOne(("u", "v")))
     tree = DecisionTree((split(OneOf("u", (1,)), 1, 2), leaf(0), leaf(1)), free.names, ("x", "y"))
     metric = DomainMetric(distance="gower", scales=(1.0, 1.0))
-    found = [
-        contrasts_of(tree, {"u": 1, "v": 0}, decision="x", domain=d, metric=metric, n_contrasts=5) for d in (free, tied)
-    ]
+    found = [contrasts_of(tree, {"u": 1, "v": 0}, decision="x", domain=d, metric=metric) for d in (free, tied)]
     assert [len(contrasts) for contrasts in found] == [1, 0]
 
 

@@ -19,6 +19,7 @@ from glassine.auditing.facts import Bits, Fact, Inapplicable, LargestShares, Siz
 from glassine.auditing.findings import (
     OF_THE_MODEL,
     DiversityFinding,
+    ExplanationsFinding,
     GapFinding,
     GroupsFinding,
     GuaranteeFinding,
@@ -373,6 +374,24 @@ def _leaves(subject: ReleaseSubject) -> Outcome[LeavesFinding]:
     return leaves_of(subject.records, subject.leaves, limit, subject.inputs.suppression)
 
 
+def _explanations(subject: ReleaseSubject) -> Outcome[ExplanationsFinding]:
+    """Return what was measured of explanations before the release was made."""
+    choice = subject.records.choice
+    if choice is None:
+        return NotApplicable("no goal was stated for explanations, or the release was read from a file.")
+    return Measured(
+        ExplanationsFinding(
+            conditions=choice.shares.conditions,
+            goal_conditions=choice.goal.conditions,
+            confirmed=choice.shares.confirmed,
+            goal_confirmed=choice.goal.confirmed,
+            n_records=choice.shares.n_records,
+            measured_on=choice.measured_on,
+            reached=choice.reached,
+        )
+    )
+
+
 ReleaseSubject.measurements = (
     Measurement[ReleaseSubject, GroupsFinding](
         "groups",
@@ -431,6 +450,15 @@ ReleaseSubject.measurements = (
         "Are trees right more often about members?",
         tuple[GapFinding, ...],
         run=lambda subject: Measured(gaps_of(subject.records)),
+        listed=False,
+        audience="checker",
+    ),
+    Measurement[ReleaseSubject, ExplanationsFinding](
+        "explanations",
+        "Explanations",
+        "How many explanations say something, and does the black box confirm it?",
+        ExplanationsFinding,
+        run=_explanations,
         listed=False,
         audience="checker",
     ),

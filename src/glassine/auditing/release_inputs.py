@@ -23,6 +23,7 @@ from glassine.records.columns import ConformedColumns
 from glassine.records.flags import bounds, sentence
 from glassine.surrogates.answers import distinct_records
 from glassine.surrogates.fitting import check_words, joined_groups, label_array, representatives_of
+from glassine.surrogates.goals import ExplanationChoice
 from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import SurrogateRelease
@@ -106,6 +107,7 @@ class ReleaseInputs:
     # outside, outside_others: training records, and those of the holdout, that the domain does not describe.
     outside: Outside = field(default_factory=dict)
     outside_others: Outside = field(default_factory=dict)
+    choice: ExplanationChoice | None = None  # What was chosen for a goal, and measured
 
     def lacks(self, reason: str = "no record is behind the release.") -> NotApplicable:
         """Return why a figure is not measured: no records are there, or this reason."""
@@ -185,14 +187,17 @@ def inputs_of_fit(explainer: MeasuredExplainer, y: object = None, holdout: Sampl
     # Shapes: y (n,), optional.
     release, training = explainer.release_, explainer.training_
     if release.provenance.records == "queries":
-        return ReleaseInputs(release=release, lacking=NOBODY)
+        return ReleaseInputs(release=release, lacking=NOBODY, choice=explainer.choice_)
     truth = _true_labels(release, y, training.columns.n_records)
     if truth is None and release.provenance.labels == "true":
         truth = _values(release, training.targets)
     decisions = _values(release, training.answers)
     people = Side(columns=training.columns, truth=truth, decisions=decisions, persons=training.persons)
     others, outside = _others(release, holdout, explainer)
-    return ReleaseInputs(release=release, people=people, groups=training.groups, others=others, outside_others=outside)
+    return ReleaseInputs(
+        release=release, people=people, groups=training.groups, others=others, outside_others=outside,
+        choice=explainer.choice_,
+    )  # fmt: skip
 
 
 def _values(release: SurrogateRelease, places: Ints) -> AnyArray:

@@ -36,10 +36,11 @@ from glassine.cli.reading import (
     identifiers,
     read_domain,
     read_records,
+    records_file,
     tell_repeats,
     with_inputs,
 )
-from glassine.cli.releases import ArrayBox, black_box_of, given_as, takes_of
+from glassine.cli.releases import ArrayBox, PandasBox, black_box_of, given_as, takes_of
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
 from glassine.cli.writing import check_outputs, check_report, check_room, print_value, write_report
@@ -50,7 +51,7 @@ from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
     from glassine.domain import Attribute, Domain
-    from glassine.surrogates import NumericAnswer, SurrogateExplainer
+    from glassine.surrogates import ExplanationGoal, NumericAnswer, SurrogateExplainer
 
 OPTIONS = options_of(
     *("answer", "classes", "form", "labels", "gamma", "epsilon", "partition", "k", "min_samples_leaf"), y="--target"
@@ -86,7 +87,18 @@ class ExplainRecords(OptionGroup):
 class GroupOptions(OptionGroup, heading="Groups and trees"):
     """How records are grouped, and what is released of a group."""
 
-    k: int = option("N", "Fewest records, or people, of a group.", 100, names=("--k", "-k"))
+    k: int = option(
+        "N", "Smallest number of records, or people, of a group; a goal may choose more.", 100, names=("--k", "-k")
+    )
+    with_condition: float | None = option(
+        "SHARE",
+        "Goal: explanations that have a condition. k, depth and protocol are chosen for the goals; 0 for both states "
+        "none.",
+        shown="0.95; with --epsilon or of the paper's form none",
+    )
+    confirmed: float | None = option(
+        "SHARE", "Goal: proposed changes that the black box confirms.", shown="0.8; with --epsilon or paper none"
+    )
     partition: Literal["microaggregation", "public"] = option(
         None, "How groups are made; public: cells fixed without the records.", "microaggregation"
     )
@@ -164,7 +176,8 @@ def make_command(
         "classes": declared,
         "answer": answer,
         "labels": None,
-        **given(groups, "k"),
+        "goal": _goal_of(groups),
+        **given(groups, "k", "with_condition", "confirmed"),
         "epsilon": privacy.epsilon,
         "ledger": charge.book,
         "dataset": privacy.dataset,
@@ -183,6 +196,7 @@ def make_command(
     plain = {
         "file": str(output),
         "n_groups": explainer.release().n_groups,
+        "goal": None if explainer.choice_ is None else explainer.choice_.to_dict(),
         "measures": measured,
         "charge": charge.to_dict(),
     }
@@ -191,6 +205,19 @@ def make_command(
     text = _said(explainer, output, measured) + ("" if privacy.epsilon is None else f"\n{charged(charge.to_dict())}")
     text += "" if report is None else f"\nReport: {report} ({verdict})"
     print_value(plain if files.as_json else text, files.as_json)
+
+
+def _goal_of(groups: GroupOptions) -> ExplanationGoal | str | None:
+    """Return the goal that options state; "auto" where they state none."""
+    from glassine.surrogates import ExplanationGoal
+
+    shares = {"conditions": groups.with_condition, "confirmed": groups.confirmed}
+    stated = {name: share for name, share in shares.items() if share is not None}
+    if not stated:
+        return "auto"
+    with in_options(dict.fromkeys(("conditions", "confirmed"), "--with-condition or --confirmed")):
+        goal = ExplanationGoal(**stated)
+    return goal if goal.conditions or goal.confirmed else None
 
 
 def _answer(text: str) -> NumericAnswer:
@@ -219,7 +246,7 @@ def _report(explainer: SurrogateExplainer, truth: Any, files: ExplainFiles) -> s
     if private and files.audience == "checker":
         # The policy need not accept the guarantee: all that the records add is for the checker.
         try:
-            whole = audit(explainer, target=truth)
+            whole = audit(explainer, target=truth() if callable(truth) else truth)
             findings = replace(findings, holder=whole.holder or whole)
         except GlassineError as error:
             # The exit status must not depend on one record, nor may what is printed.
@@ -300,6 +327,8 @@ def _from_records(
     meant: dict[str, Attribute] = {target: Category(names)} if target is not None and names and exactly else {}
     meant |= identifiers(person)
     purpose = Purpose.PRIVATE if private else Purpose.ORDINARY
+    if private and settings["partition"] == "public" and domain is not None:
+        return _from_unopened(box, domain, source, takes, settings, meant)
     table = read_records(data, source.written, purpose, domain, attributes=meant)
     records: Any = table.frame.to_native()
     check_person(person, {data: table.names})
@@ -329,6 +358,41 @@ def _from_records(
     return explainer, measured, truth
 
 
+def _from_unopened(
+    box: Any,
+    domain: Domain,
+    source: ExplainRecords,
+    takes: str,
+    settings: dict[str, Any],
+    meant: dict[str, Attribute],
+) -> tuple[SurrogateExplainer, None, Any]:
+    """Explain from records that are opened after the charge; nothing that is said before follows from them."""
+    from glassine.surrogates import SurrogateExplainer
+
+    data, target, person = source.data or Path(), source.target, source.person
+    file, schema = records_file(data, source.written, domain, meant)
+    names = schema.names or ()
+    check_person(person, {data: names})
+    if target is not None:
+        check_target(target, data, names)
+    absent = [name for name in domain if name not in names]
+    if absent:
+        raise InvalidDataError(
+            f"{data} lacks the attribute {absent[0]!r} of the domain.",
+            remedy=f"Add it or drop it there.{nearest(absent[0], names)}",
+        )
+    asked = box if takes == "polars" else ArrayBox(box) if takes == "array" else PandasBox(box)
+    learned = target if settings["labels"] == "true" else None
+    explainer = SurrogateExplainer(asked, domain=domain, **settings).fit(file, learned, persons=person)
+    return explainer, None, None if target is None else lambda: _labels(data, source, domain, meant)
+
+
+def _labels(data: Path, source: ExplainRecords, domain: Domain, meant: dict[str, Attribute]) -> Any:
+    """Return the true labels of records that were explained, for the checker's report."""
+    table = read_records(data, source.written, Purpose.PRIVATE, domain, attributes=meant)
+    return table.frame[source.target or ""].to_numpy()
+
+
 def _said(explainer: SurrogateExplainer, output: Path, measured: dict[str, Any] | None) -> str:
     from glassine.report.wording import plural
     from glassine.surrogates.statements import reveals
@@ -355,6 +419,8 @@ def _said(explainer: SurrogateExplainer, output: Path, measured: dict[str, Any] 
             f"one of the {release.n_closest} closest for {measured['fidelity_guided']:.1%}; "
             f"of as many random groups, one for {measured['fidelity_null']:.1%}.",
         ]
+    if explainer.choice_ is not None:
+        lines.append(str(explainer.choice_))
     if measured is not None:
         nodes = measured["nodes"]
         lines.append(f"Nodes of a tree: {nodes['median']:g} in the median, {nodes['largest']:g} at most.")

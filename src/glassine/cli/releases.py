@@ -9,7 +9,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,7 +35,7 @@ from glassine.files import parse_json
 if TYPE_CHECKING:
     from glassine.domain.attributes import Scalar
     from glassine.server import ReleaseFile
-    from glassine.surrogates import ContrastConstraints
+    from glassine.surrogates import ContrastConstraints, Explanation
 
 FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -52,6 +52,16 @@ class ArrayBox:
         method = getattr(self.__wrapped__, "predict", None)
         ask = method if callable(method) else self.__wrapped__
         return ask(records.to_numpy())
+
+
+class PandasBox(ArrayBox):
+    """A black box that takes frames of pandas, asked with those of another library."""
+
+    def predict(self, records: Any) -> Any:
+        """Return what the black box says of the records as a frame of pandas."""
+        method = getattr(self.__wrapped__, "predict", None)
+        ask = method if callable(method) else self.__wrapped__
+        return ask(records.to_pandas())
 
 
 def black_box_of(text: str) -> Any:
@@ -179,12 +189,14 @@ def answer_command(
 ) -> None:
     """Explain one decision from a release.
 
-    The changes that it names are the nearest ones that --fixed, --only-up, --only-down and --costs allow, or none. Of
-    numbers they lead to a mean that is --at-least and --at-most so large.
+    With --black-box it names the nearest change that the black box confirms, and that --fixed, --only-up, --only-down
+    and --costs allow. Of numbers it leads to one that is --at-least and --at-most so large. --json also has the changes
+    that lead the small tree alone elsewhere.
 
     Exit status: 0 when it was explained, 2 if not.
     """
     from glassine.surrogates import BlackBox
+    from glassine.surrogates.explaining import explain_checked
     from glassine.surrogates.reading import Layout
 
     if (decision is None) == (box.black_box is None):
@@ -202,10 +214,18 @@ def answer_command(
         raise error.advise(f"""For example: --query '{{"{file.domain.names[0]}": VALUE, ...}}'.""") from None
     label: Scalar
     labels = {str(label): label for label in file.classes} | {json.dumps(label): label for label in file.classes}
+    explanation: Explanation | None = None
     if box.black_box is not None:
+        layout, asked = (
+            Layout(names=file.domain.names, backend=takes_of(box.takes)),
+            BlackBox(black_box_of(box.black_box)),
+        )
+
+        def ask(records: Sequence[Any]) -> list[Any]:
+            return list(asked(layout.build(file.domain, records), len(records)).tolist())
+
         with given_as(box.takes):
-            layout = Layout(names=file.domain.names, backend=takes_of(box.takes))
-            label = BlackBox(black_box_of(box.black_box))(layout.build(file.domain, [record]), 1)[0]
+            explanation = explain_checked(file, record, ask([record])[0], ask, constraints=constraints)
     elif file.answer is not None:
         problem = f"--decision must be a number of this release, got {decision or ''!r}."
         label = number_of(decision or "", problem, "State the number that the black box gave, such as 2.5.")
@@ -213,9 +233,10 @@ def answer_command(
         label = labels[decision]
     else:
         raise InvalidParameterError(f"--decision must be one of {', '.join(map(str, file.classes))}, got {decision!r}.")
-    explanation = file.explain(record, label, constraints=constraints)
+    if explanation is None:
+        explanation = file.explain(record, label, constraints=constraints)
     text = str(explanation)
-    if constraints and not explanation.contrasts:
+    if constraints and not explanation.contrasts and not explanation.candidates:
         met = constraints.seeks and constraints.sought(explanation.tree_decision)
         other = "another decision" if file.answer is None else "such a mean" if constraints.seeks else "another mean"
         text += "\nThe tree's mean is so already." if met else f"\nNo allowed change leads the tree to {other}."

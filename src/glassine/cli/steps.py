@@ -170,7 +170,7 @@ def _of_audit(remedy: Remedy, given: Given) -> str:
             filled = "" if "data" in given else " and filled in"
             pieces.append(f"`--domain {given.draft}`, drafted with `{given.drafting}`{filled}")
         elif name == "clean_copy":
-            pieces.append(f"`--clean-copy {given.names.get('clean copy', 'FILE')}`")
+            pieces.append(f"`--clean-copy {free(given.names.get('clean copy', 'FILE'))}`")
         else:
             pieces += [f"`{option}`" for option in _options({name: value})]
     return ", ".join(pieces)

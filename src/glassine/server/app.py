@@ -9,11 +9,11 @@ import hashlib
 import importlib
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
-import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
@@ -27,8 +27,9 @@ from glassine.server.contract import ServiceRequest, contract_of, read_asked
 from glassine.server.limits import Gate, Limits, problem
 from glassine.server.signing import ReleaseFile
 from glassine.surrogates.black_boxes import BlackBox
+from glassine.surrogates.explaining import explain_checked
 from glassine.surrogates.reading import Layout
-from glassine.surrogates.release import SurrogateRelease, confirmed
+from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.statements import fit_of, reveals
 
 JSON = "application/json"
@@ -62,7 +63,7 @@ class _Service:
     revealed: tuple[str, ...]
     lock: Lock = field(default_factory=Lock)
 
-    def ask(self, records: list[Any]) -> list[Any]:
+    def ask(self, records: Sequence[Any]) -> list[Any]:
         """Return the black box's decisions; one call at a time, for an estimator need not bear more."""
         if self.black_box is None:
             raise BlackBoxError("the service has no black box to ask.", remedy="Send the decision with the request.")
@@ -79,17 +80,12 @@ class _Service:
 
     def explain(self, asked: ServiceRequest) -> dict[str, Any]:
         """Return an explanation as plain values."""
-        decision = asked.decision if self.black_box is None else self.ask([asked.query])[0]
-        explanation = self.release.explain(
-            asked.query, decision, guided=asked.guided, n_closest=asked.n_closest, constraints=asked.constraints
-        )
-        if self.black_box is not None and explanation.contrasts:
-            changed = [
-                {**asked.query, **{change.attribute: change.after for change in contrast.changes}}
-                for contrast in explanation.contrasts
-            ]
-            answered = np.array(self.ask(changed), dtype=object)
-            explanation = confirmed(explanation, answered, self.release, asked.constraints)
+        how: Any = {"guided": asked.guided, "n_closest": asked.n_closest, "constraints": asked.constraints}
+        if self.black_box is None:
+            explanation = self.release.explain(asked.query, asked.decision, **how)
+        else:
+            decision = self.ask([asked.query])[0]
+            explanation = explain_checked(self.release, asked.query, decision, self.ask, **how)
         return {**explanation.to_dict(), "reveals": [*self.revealed, *fit_of(explanation)]}
 
 
@@ -237,11 +233,14 @@ def _finite(answer: dict[str, Any]) -> dict[str, Any]:
     """Return an answer whose distances and costs are numbers of JSON: squares of large differences overflow."""
     if "distance" not in answer:
         return answer
-    contrasts = [
-        {name: min(part, LARGEST) if isinstance(part, float) else part for name, part in contrast.items()}
-        for contrast in answer["contrasts"]
-    ]
-    return {**answer, "distance": min(answer["distance"], LARGEST), "contrasts": contrasts}
+    shown = {
+        kind: [
+            {name: min(part, LARGEST) if isinstance(part, float) else part for name, part in contrast.items()}
+            for contrast in answer[kind]
+        ]
+        for kind in ("contrasts", "candidates")
+    }
+    return {**answer, "distance": min(answer["distance"], LARGEST), **shown}
 
 
 def _openapi(release: SurrogateRelease, *, decides: bool, title: str) -> dict[str, Any]:

@@ -77,15 +77,16 @@ def _query(value: object, release: SurrogateRelease) -> dict[str, Scalar | None]
     if not isinstance(value, dict):
         raise InvalidDataError(f"'query' must be an object of values by attribute, got {_kind(value)}.")
     for name, entry in value.items():
-        # A cell of a file may be a number in a text; JSON has numbers, and the service's description asks for one.
+        # Numbers in texts are read, as web forms send them.
         number = name in release.domain and isinstance(release.domain[name], Integer | Real)
-        if number and entry is not None and (isinstance(entry, bool) or not isinstance(entry, int | float)):
+        if number and entry is not None and (isinstance(entry, bool) or not isinstance(entry, int | float | str)):
             raise InvalidDataError(f"{name!r} must be a finite number, got {_kind(entry)}.")
     record = release.query(value)
     # Bounds that were inferred are bounds here: the release says nothing of what lies beyond them.
     for name in release.domain:
-        if value[name] is not None:
-            _check_value(name, release.domain[name], value[name])
+        number = isinstance(release.domain[name], Integer | Real)
+        if record[name] is not None:
+            _check_value(name, release.domain[name], record[name] if number else value[name])
     return record
 
 
@@ -217,7 +218,17 @@ def _explanation(domain: Domain) -> Json:
             "tree": {"type": "object", "description": "The small tree, schema glassine.model/1."},
             "path": {"type": "array", "items": whole, "minItems": 1},
             "conditions": texts,
-            "contrasts": {"type": "array", "items": contrast},
+            "contrasts": {
+                "type": "array",
+                "items": contrast,
+                "description": "Changes that lead the black box elsewhere; none where it is not asked.",
+            },
+            "candidates": {
+                "type": "array",
+                "items": contrast,
+                "description": "Changes that lead the small tree alone elsewhere: the black box refutes them, or was "
+                "not asked.",
+            },
             "tolerance": {"type": ["number", "null"], "description": "Of numbers: what is taken for agreement."},
             "goal": {
                 "enum": ["met", "within reach", "out of reach", None],

@@ -5,6 +5,8 @@ from __future__ import annotations
 from glassine.surrogates.answers import AnswerErrors, NumericAnswer
 from glassine.surrogates.black_boxes import BlackBox, load_black_box
 from glassine.surrogates.explainer import SurrogateExplainer
+from glassine.surrogates.goals import ExplanationChoice, ExplanationGoal, ExplanationShares
+from glassine.surrogates.protocols import Protocol
 from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.values import (
     Change,
@@ -23,9 +25,13 @@ __all__ = [
     "Contrast",
     "ContrastConstraints",
     "Explanation",
+    "ExplanationChoice",
+    "ExplanationGoal",
+    "ExplanationShares",
     "Measures",
     "NodeCounts",
     "NumericAnswer",
+    "Protocol",
     "Provenance",
     "SurrogateExplainer",
     "SurrogateRelease",

@@ -4,43 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError, parameter
-from glassine.learners.publishing import evidence_of
 from glassine.microaggregation import SemanticDistance, microaggregate
-from glassine.models import DecisionTree, Evidence, Guarantee
-from glassine.models.guarantee import DOMAIN_FROM_DATA
-from glassine.privacy.accounting import Event
+from glassine.models import DecisionTree, Evidence
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.exact import decimal
-from glassine.privacy.randomness import Randomness
-from glassine.privacy.release import SEEDED, UNPAID, Paid, Planned, Price, release
 from glassine.records.arrays import Array, Ints
-from glassine.records.columns import ConformedColumns, values_of
-from glassine.sealed.accounts import FitAccount
-from glassine.sealed.door import behind
-from glassine.sealed.losses import PARTS
-from glassine.sealed.oracle import Oracle, asking
-from glassine.sealed.partitions import Grouped, GroupTrees
-from glassine.sealed.trees import Tree, TreeClass
-from glassine.surrogates.answers import Answers, Names, NumericAnswer, distinct_records
+from glassine.records.columns import values_of
+from glassine.surrogates.answers import Names, distinct_records
 from glassine.surrogates.distances import DomainMetric, as_metric
+from glassine.surrogates.explaining import Ask
 from glassine.surrogates.fitting import ReleaseRecords, joined_groups, metric_of, representatives_of
+from glassine.surrogates.goals import ExplanationChoice, Trial, choose
 from glassine.surrogates.group_trees import grow_trees
-from glassine.surrogates.private_trees import (
-    certify_labels,
-    certify_partition,
-    tree_budget,
-    tree_class_of,
-)
+from glassine.surrogates.intake import Attributes, Material
 from glassine.surrogates.reading import Record
 from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.settings import ExplainerPlan
@@ -112,15 +94,8 @@ def _values(attribute: Attribute, uniform: Array) -> list[Scalar]:
     return [values[min(int(u * len(values)), len(values) - 1)] for u in uniform.tolist()]
 
 
+ON_QUERIES = "public queries"
 NOT_PRIVATE = "no noise was added: the groups, representatives and trees follow from the records"
-WHOLE_PARTITION = (
-    "the groups and representatives follow from all records: epsilon covers each tree given its group, not the release"
-)
-TRAINED_BOX = (
-    "trees are trained on answers of a black box that may have been trained on the same records: what its answers "
-    "reveal about them is not covered"
-)
-ATTRIBUTES_OPEN = "no noise protects the attributes: the groups and representatives follow from them"
 QUERIED = (
     "no person's record was used, and what the black box's answers reveal about its training records is not covered"
 )
@@ -134,38 +109,51 @@ GAPS_INFERRED = "which attributes may be missing was taken from the records: one
 INFERRED = "bounds were taken from the records and moved outward to round numbers, names of categories as they are"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Material:
-    """What a fit works on."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Built:
+    """A release, and what is private about its making."""
 
-    native: Any  # The records as a microaggregation reads them; None where there is none
-    columns: ConformedColumns  # The records, n of them
-    domain: Domain  # The domain of the release
-    outcome: Answers  # The classes, or the range of the numbers
-    # answers, targets: places of what the black box says, and of what trees are trained on; -1 for no answer of the
-    # release; shape (n,).
-    answers: Ints
-    targets: Ints
-    # domain_declared, classes_declared: whether they are public.
-    domain_declared: bool
-    classes_declared: bool
-    # Whose the records are, where it is stated: groups and leaves then hold so many people.
-    persons: Persons | None = None
-
-    @property
-    def classes(self) -> tuple[Scalar, ...]:
-        """The classes; none where the answers are numbers."""
-        return self.outcome.tree_classes or ()
+    release: SurrogateRelease
+    certificate: Certificate
+    training: ReleaseRecords  # The records behind it
+    loss: float | None = None  # Information lost by the microaggregation
+    choice: ExplanationChoice | None = None  # What was chosen for a goal
 
 
-Built: TypeAlias = tuple[SurrogateRelease, Certificate, ReleaseRecords, float | None]
-"""A release and its certificate; and what is private about its making: the records, and the loss of information."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Grouping:
+    """Which record is in which group, and what stands for each group."""
+
+    metric: DomainMetric
+    points: tuple[tuple[Scalar | None, ...], ...]
+    groups: Ints  # Shape (n,)
+    k: int | None = None
+    loss: float | None = None
 
 
-def build(plan: ExplainerPlan, material: Material) -> Built:
-    """Return the release of a plan."""
+def build(plan: ExplainerPlan, material: Material, ask: Ask) -> Built:
+    """Return the release of a plan without epsilon; with a goal, by the k, depth and protocol chosen for it."""
+    if plan.goal is None:
+        return _grown(plan, material, grouped(plan, material))
+    groupings: dict[int | None, Grouping] = {}
+    every: dict[tuple[int | None, int | None], Built] = {}
+
+    def tried(k: int | None, depth: int | None) -> Trial:
+        one = plan.at(k, depth)
+        if k not in groupings:
+            groupings[k] = grouped(one, material)
+        built = every[k, depth] = _grown(one, material, groupings[k])
+        return Trial(built.release, built.training.columns, built.training.answers, ask)
+
+    measured_on = ON_QUERIES if plan.records == "queries" else "records"
+    release, choice = choose(plan.sizes(material.n_units), plan.depths, tried, plan.goal, measured_on)
+    return replace(every[choice.k, choice.max_depth], release=release, choice=choice)
+
+
+def grouped(plan: ExplainerPlan, material: Material | Attributes) -> Grouping:
+    """Return the groups of a plan: cells around public points, or those of the microaggregation."""
     if plan.private_partition:
-        return _public(plan, material)
+        return _cells(plan, material)
     native: Any = material.native
     if isinstance(native, dict):
         native = np.column_stack(list(native.values()))
@@ -196,14 +184,13 @@ def build(plan: ExplainerPlan, material: Material) -> Built:
         material.columns, groups, n_groups, metric, material.domain, rounded=plan.rounded, k=plan.k,
         persons=material.persons,
     )  # fmt: skip
-    return _built(plan, material, metric, points, groups, k=plan.k, loss=loss)
+    return Grouping(metric=metric, points=points, groups=groups, k=plan.k, loss=loss)
 
 
-def _public(plan: ExplainerPlan, material: Material) -> Built:
-    """Return the release of a partition into cells around public points."""
+def _cells(plan: ExplainerPlan, material: Material | Attributes) -> Grouping:
+    """Return the cells around public points."""
     domain = material.domain
-    metric = public_metric(domain, plan.distance)
-    records = public_points(domain, plan.n_cells)
+    metric, records = public_metric(domain, plan.distance), public_points(domain, plan.n_cells)
     points = tuple(tuple(record[name] for name in domain) for record in records)
     embedded = np.concatenate([metric.embed_one(domain, record) for record in records])
     # Each record is read by itself, so that its cell follows from it alone.
@@ -212,125 +199,46 @@ def _public(plan: ExplainerPlan, material: Material) -> Built:
         # A value of a Binary that is neither 0 nor 1 has none here, where it may not be missing.
         declared = np.array([domain[name].missing for name in domain])
         coordinates = np.where(np.isnan(coordinates) & ~declared, 0.0, coordinates)
-    groups = metric.closest(coordinates, embedded, 1, domain)[:, 0].astype(np.int64)
-    return _built(plan, material, metric, points, groups)
+    groups = np.zeros(0, dtype=np.int64)
+    if len(coordinates):
+        groups = metric.closest(coordinates, embedded, 1, domain)[:, 0].astype(np.int64)
+    return Grouping(metric=metric, points=points, groups=groups)
 
 
-def _built(
-    plan: ExplainerPlan,
-    material: Material,
-    metric: DomainMetric,
-    points: tuple[tuple[Scalar | None, ...], ...],
-    groups: Ints,
-    *,
-    k: int | None = None,
-    loss: float | None = None,
-) -> Built:
-    """Return the release with a tree for each group; shapes: ``groups`` (n,)."""
-    trees, material, certificate = _trees(plan, material, groups, len(points))
-    training = ReleaseRecords(
-        columns=material.columns,
-        answers=material.answers,
-        targets=material.targets,
-        groups=groups,
-        persons=material.persons,
-    )
-    return _release(plan, material, metric, points, trees, certificate, k), certificate, training, loss
-
-
-Trees: TypeAlias = "tuple[tuple[DecisionTree, ...], Material, Certificate]"
-"""The trees of all groups, the records in the classes that they use, and what is claimed."""
-
-
-def _trees(plan: ExplainerPlan, material: Material, groups: Ints, n_groups: int) -> Trees:
-    if plan.epsilon is not None:
-        return _private_trees(plan, material, groups, n_groups, epsilon=plan.epsilon)
+def _grown(plan: ExplainerPlan, material: Material, grouping: Grouping) -> Built:
+    """Return the release with a tree for each group, without noise."""
     trees = grow_trees(
         material.columns,
         material.targets,
-        groups,
-        n_groups,
+        grouping.groups,
+        len(grouping.points),
         domain=material.domain,
         answers=material.outcome,
         growth=plan.growth,
         persons=material.persons,
     )
-    return *_in_used_classes(trees, material), Certificate.none(QUERIED if plan.records == "queries" else NOT_PRIVATE)
+    trees, material = _in_used_classes(trees, material)
+    certificate = Certificate.none(QUERIED if plan.records == "queries" else NOT_PRIVATE)
+    return assembled(plan, material, grouping, trees, certificate)
 
 
-def _private_trees(plan: ExplainerPlan, material: Material, groups: Ints, n_groups: int, *, epsilon: float) -> Trees:
-    """Release one private tree a group, refused, charged and drawn as every private fit is."""
-    outcome = material.outcome
-    every = tree_class_of(material.domain, outcome.tree_classes, plan.growth.max_depth or 1)
-    budget = tree_budget(epsilon, every, n_groups)
-    labels_only = not plan.private_partition
-    account = FitAccount(total=budget.total * (2 if labels_only else 1))
-    question = GroupTrees(members=every, n_groups=n_groups, labels_only=labels_only)
-    boxed = plan.labels == "black-box" and not plan.fixed_black_box
-    reasons = {
-        DOMAIN_FROM_DATA: material.domain.inferred,
-        TRAINED_BOX: boxed,
-    }
-    caveats = tuple(text for text, holds in reasons.items() if holds)
-
-    def certificate(events: tuple[Event, ...], paid: Paid) -> Certificate:
-        public: dict[str, Any] = {
-            "partition": f"{n_groups} public cells" if plan.private_partition else f"{plan.method} groups of {plan.k}",
-            "model class": f"all trees of depth {plan.growth.max_depth} over public cut points",
-        }
-        if plan.answer is None:
-            public["classes"] = list(material.classes)
-        else:
-            public["range of the answers"] = [plan.answer.lo, plan.answer.hi]
-            public["step of the answers"] = plan.answer.step
-        if plan.private_partition:
-            return certify_partition(epsilon, events, paid, public, black_box_labels=plan.labels == "black-box")
-        if plan.labels == "true":
-            return certify_labels(epsilon, events, paid, public)
-        return Certificate.none(f"{WHOLE_PARTITION}; {ATTRIBUTES_OPEN}")
-
-    def learn(oracle: Oracle) -> Trees:
-        drawn, paid = oracle.ask(question, Fraction(1)), oracle.paid
-        limits = paid.caveats if plan.private_partition else (*paid.caveats, WHOLE_PARTITION)
-        claimed = Guarantee(epsilon=float(budget.total), caveats=limits)
-        published = tuple(
-            every.publish(
-                tree,
-                _drawn(every, tree, outcome),
-                domain=material.domain,
-                classes=outcome.tree_classes,
-                source="private surrogate tree",
-                guarantee=claimed,
-            )
-            for tree in drawn
-        )
-        return published, material, certificate(oracle.events, paid)
-
-    targets = outcome.parts(material.targets, PARTS) if isinstance(outcome, NumericAnswer) else material.targets
-    grouped = Grouped(columns=material.columns, targets=targets, groups=groups)
-    draw = partial(asking(learn, account, None, hold=lambda records: records), grouped)
-
-    price = _price(plan, n_groups)
-    if price is None:
-        # Groups follow from all records, labels from a black box: nothing is claimed of the release, or paid for.
-        randomness = Randomness.of(plan.random_state)
-        return draw(Paid(randomness=randomness, caveats=(*caveats, *((SEEDED,) if randomness.seeded else ()))))
-
-    def check() -> None:
-        certificate(question.events(account.part(Fraction(1))), Paid(randomness=UNPAID, caveats=caveats))
-        # Before the charge, and by public sizes: afterwards nothing is compiled.
-        question.load()
-
-    planned = Planned(price=price, caveats=caveats, check=check, draw=lambda paid: behind(lambda: draw(paid)))
-    return release(planned, ledger=plan.ledger, dataset=plan.dataset, random_state=plan.random_state)
-
-
-def _drawn(every: TreeClass, tree: Tree, outcome: Answers) -> tuple[Evidence, ...]:
-    """Return what the leaves of a drawn tree publish."""
-    values = every.values(tree)
-    if isinstance(outcome, NumericAnswer):
-        return tuple(outcome.drawn(float(share)) for share in every.loss.values[list(values)])
-    return evidence_of(values, None)
+def assembled(
+    plan: ExplainerPlan,
+    material: Material,
+    grouping: Grouping,
+    trees: tuple[DecisionTree, ...],
+    certificate: Certificate,
+) -> Built:
+    """Return the release of groups and their trees."""
+    training = ReleaseRecords(
+        columns=material.columns,
+        answers=material.answers,
+        targets=material.targets,
+        groups=grouping.groups,
+        persons=material.persons,
+    )
+    release = _release(plan, material, grouping, trees, certificate)
+    return Built(release=release, certificate=certificate, training=training, loss=grouping.loss)
 
 
 def _in_used_classes(trees: tuple[DecisionTree, ...], material: Material) -> tuple[tuple[DecisionTree, ...], Material]:
@@ -358,24 +266,14 @@ def _in_used_classes(trees: tuple[DecisionTree, ...], material: Material) -> tup
     return trees, own
 
 
-def _price(plan: ExplainerPlan, n_groups: int) -> Price | None:
-    """Return what the certificate of private trees claims; None where it claims nothing for the release."""
-    epsilon = decimal(plan.epsilon or 0.0, "epsilon")
-    if not plan.private_partition:
-        return Price(epsilon=2 * epsilon, note="labels of surrogate trees") if plan.labels == "true" else None
-    return Price(epsilon=epsilon, note=f"{n_groups} surrogate trees of depth {plan.growth.max_depth}")
-
-
 def _release(
     plan: ExplainerPlan,
     material: Material,
-    metric: DomainMetric,
-    points: tuple[tuple[Scalar | None, ...], ...],
+    grouping: Grouping,
     trees: tuple[DecisionTree, ...],
     certificate: Certificate,
-    k: int | None,
 ) -> SurrogateRelease:
-    notes = [ROUNDED if plan.rounded else EXACT] if k is not None else []
+    notes = [ROUNDED if plan.rounded else EXACT] if grouping.k is not None else []
     if plan.records == "given":
         notes.append(GIVEN)
     if plan.growth.counts:
@@ -404,10 +302,10 @@ def _release(
     return SurrogateRelease(
         domain=material.domain,
         classes=material.classes,
-        metric=metric,
-        representatives=points,
+        metric=grouping.metric,
+        representatives=grouping.points,
         trees=trees,
-        k=k,
+        k=grouping.k,
         n_closest=plan.n_closest,
         provenance=provenance,
         certificate=certificate,

@@ -4,55 +4,39 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from glassine.attacks.membership.outputs import generator
-from glassine.data.labels import check_lengths, class_codes, column_of
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.refusals import refuse_codes, refuse_prefixes
-from glassine.errors import (
-    BlackBoxError,
-    InvalidDataError,
-    InvalidParameterError,
-    PrivacyLeakWarning,
-    check_whole,
-    parameter,
-    warn_caller,
-)
+from glassine.errors import check_whole
 from glassine.microaggregation import SemanticDistance
-from glassine.microaggregation.metric import distance_in
 from glassine.models.evidence import class_array
 from glassine.privacy.randomness import RandomState
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray
 from glassine.surrogates import settings
-from glassine.surrogates.answers import Answers, Names, NumericAnswer, index_of
-from glassine.surrogates.black_boxes import BlackBox, is_regression
-from glassine.surrogates.building import Material, build, draw_queries
-from glassine.surrogates.fitting import check_words, classes_of, declared_places, label_array
-from glassine.surrogates.group_trees import where_trees_split
+from glassine.surrogates.answers import NumericAnswer
+from glassine.surrogates.building import build, draw_queries
+from glassine.surrogates.explaining import explain_checked
+from glassine.surrogates.goals import ExplanationGoal
+from glassine.surrogates.intake import Intake, planned_in
 from glassine.surrogates.measuring import MeasuredExplainer
+from glassine.surrogates.private_release import build_private
 from glassine.surrogates.reading import (
     Layout,
     Query,
     Record,
-    coarse_domain,
-    of_persons,
-    open_each,
     open_records,
     query_of,
     read,
     row,
 )
-from glassine.surrogates.release import confirmed
 from glassine.surrogates.values import UNCONSTRAINED, ContrastConstraints, Explanation
-
-LEAST_SHARING = settings.RESTRICTED_LEAF
-"""Fewest records of a class whose name is not declared: as of a leaf in the restricted form."""
 
 
 @dataclass(eq=False, repr=False)
@@ -69,7 +53,8 @@ class SurrogateExplainer(MeasuredExplainer):
     predict : callable or estimator
         The black box: maps records, in the form in which ``fit`` gets them, to one label each, or to one number.
     k : int, default=100
-        Fewest records of a group, at least 2; at least 3 with ``answer``.
+        Smallest number of records of a group that you allow, at least 2; at least 3 with ``answer``. A goal may choose
+        a larger one, and none below.
     max_depth : int, None or "auto", default="auto"
         Largest number of splits on a path, None for no limit. "auto": in the restricted form 3, from k = 1000 on 5 and
         from k = 5000 on 6; 2 for private trees, None in the paper's form.
@@ -114,6 +99,11 @@ class SurrogateExplainer(MeasuredExplainer):
         Without it a guarantee on trees that were trained on its labels has a caveat.
     n_closest : int, default=3
         Closest representatives among which a release answers by default.
+    goal : ExplanationGoal, "auto" or None, default="auto"
+        What share of explanations is to have a condition, and of proposed changes to be confirmed by the black box.
+        k, depth (unless ``max_depth`` states it), the number of closest representatives and the protocol are chosen for
+        it: see Notes. "auto": the default goal of training records in the restricted form without ``epsilon``, else
+        none: a third party pays for each query. With ``epsilon`` it needs ``partition="public"``.
     ledger : Ledger or path, optional
         The budget book, for ``epsilon`` with ``partition="public"``; the fit is charged to ``dataset`` before any tree
         is drawn.
@@ -137,6 +127,9 @@ class SurrogateExplainer(MeasuredExplainer):
         The labels, none of numeric answers. Released.
     training_ : Training
         The records, their labels and groups. Private.
+    choice_ : ExplanationChoice or None
+        Which k, depth and protocol were chosen for the goal, and whether it is reached; None without a goal. Private
+        without ``epsilon``; with it, it follows from public queries and the release.
     information_loss_ : float or None
         Of the microaggregation; None for a public partition.
     black_box_ : BlackBox
@@ -171,6 +164,12 @@ class SurrogateExplainer(MeasuredExplainer):
     ``epsilon`` a leaf holds no mean, but one of at most nine numbers from a tenth to nine tenths of the range, drawn
     with the tree by squared error and put on the nearest step; an answer outside the range is left out. An explanation
     agrees with the black box if its number is at most ``answer.tolerance`` away.
+
+    Goal: the first combination that reaches it is released, protocols before depths before k, which rises only while
+    too few explanations have a condition; if none does, that which comes closest. :attr:`choice_` says which, before
+    anything is published. The black box is asked on changed records for it, a few hundred to a few thousand. With
+    ``epsilon`` it is asked on 2,000 queries drawn from the public domain instead: choices and shares follow from them
+    and the released trees, and from no record.
 
     A pickle of the explainer holds the training records. Publish :meth:`release`.
 
@@ -208,6 +207,7 @@ class SurrogateExplainer(MeasuredExplainer):
     n_cells: int = 64
     fixed_black_box: bool = False
     n_closest: int = 3
+    goal: ExplanationGoal | str | None = "auto"
     ledger: Any = None
     dataset: str | None = None
     random_state: RandomState = None
@@ -312,80 +312,26 @@ class SurrogateExplainer(MeasuredExplainer):
     def _fit(self, X: object, y: object, *, records: str, persons: object = None) -> None:
         plan = settings.plan_of(self, records)
         check_alignment(X, y=y, persons=persons)
-        declared, whose = self.domain, None
-        if isinstance(declared, Domain):
-            refuse_prefixes(declared, "explanations")
-            refuse_codes(declared, "explanations")
+        if isinstance(self.domain, Domain):
+            refuse_prefixes(self.domain, "explanations")
+            refuse_codes(self.domain, "explanations")
         if persons is not None:
             settings.check_persons(plan)
-            X, declared, whose = of_persons(X, persons, declared, plan.k)
-        # With epsilon, classes or the range of the answers are public.
-        each = plan.epsilon is not None
-        if each and plan.private_partition and declared is not None:
-            domain, data = declared, None
-            layout, columns, asked = open_each(X, domain)
-            n, native = columns.n_records, layout.of_columns(columns.take(np.flatnonzero(asked)))
+        intake = Intake(self, plan, X, y, persons)
+        if plan.epsilon is None:
+            attributes = intake.attributes()
+            domain = attributes.domain
+            built = build(planned_in(plan, domain), intake.judged(attributes), intake.ask(domain))
         else:
-            layout, native, data = open_records(X, declared)
-            n = len(next(iter(data.values()))) if isinstance(data, dict) else len(data)
-            if plan.private_partition is False and not plan.k <= n:
-                raise InvalidParameterError(
-                    f"{parameter('k')} must be at most the number of records, {n:,}, got {plan.k}.",
-                    remedy="Use a smaller k.",
-                )
-            domain = coarse_domain(data) if declared is None else declared
-            if plan.growth.on_grid and plan.epsilon is None:
-                domain = where_trees_split(domain)
-            columns, asked = read(data, domain, refuse_outside=False), np.ones(n, dtype=bool)
-        plan = replace(plan, distance=distance_in(plan.distance, domain))
-        if plan.labels == "true" and y is None:
-            raise InvalidDataError(
-                f'labels="true" needs {parameter("y")}, the true labels, got None.',
-                remedy='Pass y, or labels="black-box".',
-            )
-        truth = None if y is None or each else label_array(y, n)
-        if self.classes is None and plan.answer is None and is_regression(self.predict):
-            raise BlackBoxError(
-                "the black box is a regression: it answers with scores, and each would be published as a class.",
-                remedy=f"Declare the range and step of the numbers with {parameter('answer=')}, pass a function that "
-                f"returns a class for each record, or declare {parameter('classes=')}.",
-            )
-        box = BlackBox(self.predict)
-        answered = np.full(n, None, dtype=object)
-        if asked.any():
-            answered[asked] = box.ask_once(native, int(asked.sum()), lenient=each)
-        learned = None if plan.labels == "black-box" else truth
-        # Queries that were drawn belong to no person.
-        least = 1 if records == "queries" else LEAST_SHARING
-        outcome: Answers = plan.answer or Names(classes_of(self.classes, answered, learned, least=least, persons=whose))
-        if each:
-            answers = outcome.places(answered)
-            named = outcome.tree_classes or ()
-            targets = answers if plan.labels == "black-box" else declared_places(y, n, named)
-            if plan.labels == "black-box" and y is not None:
-                # Trees do not use them: that they are as many as the records is all that is asked.
-                check_lengths(n, len(class_codes(y, named) if named else column_of(y)))
-        else:
-            if truth is not None and isinstance(outcome, Names):
-                check_words(truth, answered.tolist())
-            answers = index_of(answered, outcome, "the black box")
-            targets = answers if plan.labels == "black-box" or truth is None else index_of(truth, outcome, "y")
-        if each and domain.inferred:
-            warn_caller(
-                "the domain is taken from the data, which the guarantee does not cover; pass domain=.",
-                PrivacyLeakWarning,
-            )
-        material = Material(
-            native=data, columns=columns, domain=domain, outcome=outcome, answers=answers, targets=targets,
-            domain_declared=declared is not None, persons=whose,
-            classes_declared=self.classes is not None or plan.answer is not None,
-        )  # fmt: skip
-        self.release_, self.certificate_, self.training_, self.information_loss_ = build(plan, material)
+            built = build_private(plan, intake)
+            domain = built.release.domain
+        self.release_, self.certificate_, self.training_ = built.release, built.certificate, built.training
+        self.information_loss_, self.choice_ = built.loss, built.choice
         self.n_features_in_ = len(domain)
-        if layout.backend is not None:
+        if intake.layout.backend is not None:
             self.feature_names_in_ = np.array(domain.names, dtype=object)
         self.domain_, self.classes_ = domain, class_array(self.release_.classes)
-        self.black_box_, self._layout = box, layout
+        self.black_box_, self._layout = intake.box, intake.layout
 
     def explain(
         self,
@@ -394,10 +340,10 @@ class SurrogateExplainer(MeasuredExplainer):
         n_closest: int | None = None,
         *,
         n_contrasts: int = 3,
-        check: bool = False,
+        check: bool = True,
         constraints: ContrastConstraints = UNCONSTRAINED,
     ) -> Explanation:
-        """Ask the black box on one query and explain its decision.
+        """Ask the black box on one query, explain its decision, and ask it on what would change that.
 
         Parameters
         ----------
@@ -408,11 +354,12 @@ class SurrogateExplainer(MeasuredExplainer):
         n_closest : int, optional
             How many representatives Protocol 2 tries; the parameter of the explainer by default.
         n_contrasts : int, default=3
-            Largest number of contrasts.
-        check : bool, default=False
-            Whether the black box is asked on each contrast too, and what it says noted.
+            Largest number of contrasts, and of candidates that the black box refutes.
+        check : bool, default=True
+            Whether the black box is asked on changed records, in one call: those that it confirms are contrasts. If
+            not, all changes that lead the tree elsewhere are candidates.
         constraints : ContrastConstraints, optional
-            What contrasts may change. There are none if no allowed change leads the tree to another decision.
+            What may change. Nothing is found if no allowed change leads the tree to another decision.
 
         Raises
         ------
@@ -426,12 +373,13 @@ class SurrogateExplainer(MeasuredExplainer):
         release = self.release()
         constraints.check(release.domain, numeric=release.answer is not None)
         record = query_of(x, release.domain)
-        how = {"guided": guided, "n_closest": n_closest, "n_contrasts": n_contrasts, "constraints": constraints}
-        explanation = self._explained([record], **how)[0]
-        if not check or not explanation.contrasts:
-            return explanation
-        changed = [{**record, **{c.attribute: c.after for c in contrast.changes}} for contrast in explanation.contrasts]
-        return confirmed(explanation, self._ask(changed), release, constraints)
+        how: dict[str, Any] = {
+            "guided": guided, "n_closest": n_closest, "n_contrasts": n_contrasts, "constraints": constraints,
+        }  # fmt: skip
+        if not check:
+            return self._explained([record], **how)[0]
+        decision = self._ask([record])[0]
+        return explain_checked(release, record, decision, lambda changed: self._ask(changed).tolist(), **how)
 
     def explain_many(
         self,
@@ -449,7 +397,7 @@ class SurrogateExplainer(MeasuredExplainer):
         X : data frame, array-like of shape (n, d), or list of mappings
             The queries.
         guided, n_closest, n_contrasts, constraints
-            As in :meth:`explain`.
+            As in :meth:`explain`. The black box is not asked on changed records, so that changes are candidates.
         """
         release = self.release()
         constraints.check(release.domain, numeric=release.answer is not None)

@@ -21,6 +21,7 @@ from glassine.records.columns import ConformedColumns
 from glassine.surrogates.answers import AnswerErrors, Answers, NumericAnswer, numbers_of
 from glassine.surrogates.black_boxes import BlackBox
 from glassine.surrogates.fitting import ReleaseRecords, check_words, label_array
+from glassine.surrogates.goals import ExplanationChoice
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import MAX_CLOSEST, SurrogateRelease, decided_by
 from glassine.surrogates.values import Measures, NodeCounts
@@ -175,6 +176,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
     domain_: Domain
     training_: ReleaseRecords
     black_box_: BlackBox
+    choice_: ExplanationChoice | None
     information_loss_: float | None
 
     def release(self) -> SurrogateRelease:

@@ -22,8 +22,8 @@ from glassine.records.arrays import AnyArray, Bools
 from glassine.records.cells import Flag, Reader
 from glassine.records.columns import ConformedColumns, is_column, values_of
 from glassine.records.containers import are_rows, rows_as_objects, schema
-from glassine.records.flags import check_types, settled
-from glassine.records.reading import read as read_cells
+from glassine.records.flags import Flags, check_types, settled
+from glassine.records.headers import RecordsFile
 from glassine.records.reading import read_checked
 
 Record: TypeAlias = dict[str, Scalar | None]
@@ -32,6 +32,9 @@ Query: TypeAlias = Any
 
 ANY_NUMBER = Reader(Real(-LARGEST, LARGEST, missing=True))
 """Reads any finite number unchanged."""
+
+EAGER = ("pandas", "polars", "pyarrow", "modin", "cudf")
+"""Libraries of frames in which a black box can be asked; those of other engines are asked in Arrow."""
 
 COARSE = 20
 """About how many steps of an inferred range are distinguished in its published bounds."""
@@ -149,8 +152,29 @@ def of_persons(X: Any, persons: Any, domain: Domain | None, k: int) -> tuple[Any
     return X, domain, whose
 
 
-def open_each(X: object, domain: Domain) -> tuple[Layout, ConformedColumns, Bools]:
-    """Return the form of records, the records read one by one, and which of them the domain describes.
+def layout_of(X: object, domain: Domain) -> Layout:
+    """Return the form of records by their schema; no value is looked at.
+
+    Raises
+    ------
+    InvalidDataError
+        If an attribute is no column, or the declared type of a column cannot hold its values.
+    """
+    if isinstance(X, list | tuple):
+        # What rows hold is theirs: their keys and types are not looked at.
+        return Layout(names=domain.names)
+    check_types(schema(X), {name: domain[name] for name in domain})
+    if isinstance(X, RecordsFile):
+        return Layout(names=domain.names, backend="polars")
+    frame = None if isinstance(X, Mapping) else frame_of(X)
+    if frame is None or not any(isinstance(name, str) for name in frame.collect_schema().names()):
+        return Layout(names=domain.names)
+    library = frame.implementation.name.lower()
+    return Layout(names=domain.names, backend=library if library in EAGER else "pyarrow")
+
+
+def described(cells: ConformedColumns, flags: Flags, domain: Domain) -> tuple[ConformedColumns, Bools]:
+    """Return records that were read one by one, settled, and which of them the domain describes.
 
     A value that is not declared, no number, or missing where none may be, refuses nothing: it is read as
     :func:`glassine.records.read_settled` does. The domain does not describe its record, so that a black box need
@@ -160,25 +184,15 @@ def open_each(X: object, domain: Domain) -> tuple[Layout, ConformedColumns, Bool
     ---------
     What a record is read as follows from that record and the domain alone: see `surrogates/private_trees.md`.
     """
-    table = None if frame_of(X) is None else as_table(X)
-    frame = None if table is None else table.frame
-    named = frame is not None and any(isinstance(name, str) for name in frame.columns)
-    layout = Layout(
-        names=domain.names, backend=frame.implementation.name.lower() if frame is not None and named else None
-    )
-    records: Any = X if table is None else table
-    check_types(schema(records), {name: domain[name] for name in domain})
-    columns, flags = read_cells(records, domain)
-    if not columns.n_records:
-        raise InvalidDataError("records must be at least one, got none.", remedy="Check the data.")
-    described = np.ones(columns.n_records, dtype=bool)
+    columns, flags = cells.restrict(domain.names), flags.restrict(domain.names)
+    known = np.ones(columns.n_records, dtype=bool)
     for name in domain:
-        described &= ~flags.where(name, Flag.UNDECLARED)
+        known &= ~flags.where(name, Flag.UNDECLARED)
         if not domain[name].missing:
-            described &= ~flags.where(name, Flag.MISSING)
+            known &= ~flags.where(name, Flag.MISSING)
         if name in columns.codes:
-            described &= ~flags.where(name, Flag.INFINITE)
-    return layout, settled(columns, flags), described
+            known &= ~flags.where(name, Flag.INFINITE)
+    return settled(columns, flags), known
 
 
 def _typed(cells: npt.NDArray[np.object_], domain: Domain) -> AnyArray:
@@ -279,6 +293,13 @@ def read(data: object, domain: Domain, *, refuse_outside: bool) -> ConformedColu
                     f"records lie outside the domain in {name!r}.", remedy="Clip or drop them, or widen the bounds."
                 )
     return ConformedColumns(attributes=attributes, numbers=numbers, codes=columns.codes)
+
+
+def read_rows(records: Sequence[Record], domain: Domain) -> ConformedColumns:
+    """Return records of a domain as columns."""
+    names = list(domain)
+    columns = {name: np.array([record[name] for record in records], dtype=object) for name in names}
+    return read(columns, domain, refuse_outside=False)
 
 
 def row(columns: ConformedColumns, index: int) -> Record:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
@@ -12,20 +12,18 @@ import numpy as np
 
 from glassine.codec import FLOAT, SCALAR, TEXT, WHOLE, Codec, Field, checked, decoded, listed, optional, record
 from glassine.domain import Domain
-from glassine.domain.attributes import Scalar, is_scalar, is_whole
+from glassine.domain.attributes import Scalar
 from glassine.domain.domain import DOMAIN
 from glassine.domain.literals import attributes_of
-from glassine.domain.refusals import refuse_codes, refuse_prefixes
-from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, check_whole, parameter
+from glassine.errors import InvalidDataError, InvalidModelError, check_whole
 from glassine.exports import Displayed
 from glassine.files import read_json, write_json
 from glassine.formats.json import TREE
 from glassine.models import DecisionTree
 from glassine.privacy.certificate import Certificate
-from glassine.records.arrays import AnyArray, Array, Indices, Ints
+from glassine.records.arrays import Array, Indices, Ints
 from glassine.records.columns import ConformedColumns
 from glassine.surrogates.answers import (
-    FEWEST_BEHIND_MEANS,
     Answers,
     Goal,
     Names,
@@ -33,79 +31,12 @@ from glassine.surrogates.answers import (
     numbers_of,
     plain_label,
 )
-from glassine.surrogates.checking import check_point, check_tree
+from glassine.surrogates.checking import check_release
 from glassine.surrogates.distances import TAXONOMIES, DomainMetric
+from glassine.surrogates.protocols import PAPER, Protocol
 from glassine.surrogates.reading import Query, Record, query_of
 from glassine.surrogates.values import UNCONSTRAINED, Contrast, ContrastConstraints, Explanation, Provenance
 from glassine.surrogates.walking import conditions_of, contrasts_of, way_of
-
-# Whether the parts of a release fit each other.
-
-
-def check_release(release: SurrogateRelease) -> None:
-    """Raise InvalidModelError if the parts of a release contradict each other."""
-    parts: tuple[object, ...] = (release.domain, release.metric)
-    if not isinstance(parts[0], Domain) or not isinstance(parts[1], DomainMetric):
-        raise InvalidModelError(
-            "a release needs a Domain and a DomainMetric.",
-            remedy="Take both from the explainer, or read a file with SurrogateRelease.from_json.",
-        )
-    _check_classes(release)
-    if not release.trees or len(release.trees) != len(release.representatives):
-        raise InvalidModelError(
-            f"a release needs one representative and one tree a group, got {len(release.representatives)} and "
-            f"{len(release.trees)}.",
-            remedy="Ask its publisher for the file again.",
-        )
-    try:
-        release.metric.check(release.domain)
-    except GlassineError as error:
-        raise InvalidModelError(f"the release's distance: {error}") from None
-    for group, point in enumerate(release.representatives):
-        check_point(point, release.domain, group)
-    for group, tree in enumerate(release.trees):
-        check_tree(tree, release.domain, release.answers, group)
-    k: object = release.k
-    if k is not None and (not is_whole(k) or not isinstance(k, int) or not k >= 1):
-        raise InvalidModelError(f"{parameter('k')} must be a whole number of at least 1 or None, got {k!r}.")
-    check_whole(release.n_closest, "n_closest", 1, 1000, kind=InvalidModelError)
-    if release.certificate is not None and not isinstance(release.certificate, Certificate):
-        raise InvalidModelError("a release's certificate must be a Certificate or None.")
-    release.provenance.check()
-    refuse_prefixes(release.domain, "a release of explanations")
-    refuse_codes(release.domain, "a release of explanations")
-
-
-def _check_classes(release: SurrogateRelease) -> None:
-    if release.answer is not None:
-        answer: object = release.answer
-        if not isinstance(answer, NumericAnswer) or release.classes:
-            raise InvalidModelError(
-                "a release has either classes, or a NumericAnswer and no classes.",
-                remedy="Ask its publisher for the file again.",
-            )
-        made, k = release.provenance, release.k
-        if release.drawn:
-            if (made.form, made.labels) != MADE_OF_MEANS[:2]:
-                raise InvalidModelError(
-                    "private trees of numbers must be in the restricted form, on the black box's answers."
-                )
-            return
-        fewest = min(k, made.min_samples_leaf) if is_whole(k) and is_whole(made.min_samples_leaf) and k else 0
-        if fewest < FEWEST_BEHIND_MEANS or (made.form, made.labels, made.partition) != MADE_OF_MEANS:
-            raise InvalidModelError(
-                "a release of means must be of microaggregated groups, in the restricted form, on the black box's "
-                f"answers, with k and min_samples_leaf of at least {FEWEST_BEHIND_MEANS}."
-            )
-        return
-    if not release.classes or not all(is_scalar(value) for value in release.classes):
-        raise InvalidModelError("a release's classes must be plain values, at least one.")
-    if len(set(release.classes)) < len(release.classes):
-        raise InvalidModelError("the classes of a release must differ.", remedy="Drop the repeat.")
-
-
-MADE_OF_MEANS = ("restricted", "black-box", "microaggregation")
-"""Form, labels and partition of a release of means: no other holds its rules."""
 
 MAX_CLOSEST = 1000
 """Largest number of closest representatives that are tried for one query."""
@@ -139,6 +70,8 @@ class SurrogateRelease(Displayed):
         What is claimed of its privacy.
     answer : NumericAnswer or None
         The range of the means that leaves hold, where the black box answers with numbers.
+    protocol : Protocol
+        How the tree of a query is chosen, and which changes are proposed.
 
     Raises
     ------
@@ -156,6 +89,7 @@ class SurrogateRelease(Displayed):
     provenance: Provenance
     certificate: Certificate | None = None
     answer: NumericAnswer | None = None
+    protocol: Protocol = PAPER
     _points: Array = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -244,14 +178,15 @@ class SurrogateRelease(Displayed):
             What the black box decided on it.
         guided : bool, default=True
             Protocol 2: of the closest representatives, the first whose tree decides so; if none does, the closest. A
-            mean at most ``answer.tolerance`` away decides so.
-            Protocol 1 otherwise: the closest.
+            mean at most ``answer.tolerance`` away decides so. Where the release's protocol prefers trees with a
+            condition, the first of these that decides so comes before. Protocol 1 otherwise: the closest.
         n_closest : int, optional
             How many representatives Protocol 2 tries; that of the release by default.
         n_contrasts : int, default=3
-            Largest number of contrasts.
+            Largest number of candidates: changes under which the tree decides otherwise. Without the black box none is
+            a contrast; :meth:`.SurrogateExplainer.explain` asks it.
         constraints : ContrastConstraints, optional
-            What contrasts may change. There are none if no allowed change leads the tree to another decision.
+            What may change. There are no candidates if no allowed change leads the tree to another decision.
 
         Raises
         ------
@@ -279,25 +214,24 @@ class SurrogateRelease(Displayed):
         nearest = np.argsort(distances, kind="stable")[: wanted if guided else 1]
         chosen, rank = int(nearest[0]), None
         for order, group in enumerate(nearest.tolist(), start=1):
-            if answers.agree(place, np.array([self._place(group, record)]))[0]:
+            if not answers.agree(place, np.array([self._place(group, record)]))[0]:
+                continue
+            split = len(self.trees[group].nodes) > 1
+            if rank is None or split:
                 chosen, rank = group, order
+            if split or not self.protocol.splits:
                 break
         tree = self.trees[chosen]
         path, literals = way_of(tree, record)
         own = answers.value(self._place(chosen, record))
-        contrasts = contrasts_of(
-            tree,
-            record,
-            decision=own,
-            domain=self.domain,
-            metric=self.metric,
-            n_contrasts=max(most, 1) if constraints.seeks else most,
-            constraints=constraints,
-            answers=answers,
-        )
+        found: tuple[Contrast, ...] = ()
+        if most or constraints.seeks:
+            found = self.changes(record, chosen, constraints, (self.protocol.margin,))
         goal: Goal | None = None
         if constraints.seeks:
-            goal = "met" if constraints.sought(own) else "within reach" if contrasts else "out of reach"
+            goal = "met" if constraints.sought(own) else "within reach" if found else "out of reach"
+        if most and self.protocol.votes:
+            found = tuple(one for one in found if self.voted(record, one, constraints, self.protocol.votes))
         return Explanation(
             decision=answer,
             tree_decision=own,
@@ -311,10 +245,36 @@ class SurrogateRelease(Displayed):
             tree=tree,
             path=path,
             conditions=conditions_of(literals),
-            contrasts=contrasts[:most],
+            candidates=found[:most],
             tolerance=None if self.answer is None else self.answer.tolerance,
             goal=goal,
         )
+
+    def changes(
+        self, record: Record, group: int, constraints: ContrastConstraints, margins: Sequence[int]
+    ) -> tuple[Contrast, ...]:
+        """Return the changes that lead a group's tree to another decision, for each margin, the nearest first."""
+        return contrasts_of(
+            self.trees[group],
+            record,
+            decision=self.answers.value(self._place(group, record)),
+            domain=self.domain,
+            metric=self.metric,
+            constraints=constraints,
+            answers=self.answers,
+            margins=margins,
+        )
+
+    def voted(self, record: Record, contrast: Contrast, constraints: ContrastConstraints, votes: int) -> bool:
+        """Return whether all of the trees closest to the changed record decide as a contrast says."""
+        after = {**record, **{change.attribute: change.after for change in contrast.changes}}
+        distances = self.metric.between(self.metric.embed_one(self.domain, after), self._points, self.domain)[0]
+        nearest = np.argsort(distances, kind="stable")[:votes].tolist()
+        places = np.array([self._place(group, after) for group in nearest], dtype=np.int64)
+        if constraints.seeks:
+            return all(constraints.sought(self.answers.value(place)) for place in places.tolist())
+        wanted = self.answers.places(np.array([contrast.decision], dtype=object))
+        return bool(self.answers.agree(places, np.repeat(wanted, len(places))).all())
 
     def _place(self, group: int, record: Mapping[str, Scalar | None]) -> int:
         tree = self.trees[group]
@@ -360,25 +320,6 @@ class SurrogateRelease(Displayed):
             As :meth:`from_dict`.
         """
         return cls.from_dict(read_json(path))
-
-
-def confirmed(
-    explanation: Explanation,
-    answered: AnyArray,
-    release: SurrogateRelease,
-    constraints: ContrastConstraints = UNCONSTRAINED,
-) -> Explanation:
-    """Return an explanation with what the black box says of its contrasts, in order: whether it decides so."""
-    # Where the constraints state what the answer is to be, that is whether its answer is.
-    checked: list[Contrast] = []
-    for contrast, answer in zip(explanation.contrasts, answered.tolist(), strict=True):
-        if constraints.seeks:
-            agrees = constraints.sought(answer)
-        else:
-            both = release.answers.places(np.array([answer, contrast.decision], dtype=object))
-            agrees = bool(release.answers.agree(both[:1], both[1:])[0])
-        checked.append(replace(contrast, confirmed=agrees))
-    return replace(explanation, contrasts=tuple(checked))
 
 
 def decided_by(tree: DecisionTree, records: ConformedColumns, answers: Answers) -> Ints:
@@ -443,6 +384,7 @@ RELEASE: Codec[SurrogateRelease] = record(
         "provenance": Field(codec=PROVENANCE),
         "certificate": Field(codec=optional(checked(Certificate.to_dict, Certificate.from_dict))),
         "answer": Field(codec=optional(record(NumericAnswer)), omit=None, required=False),
+        "protocol": Field(codec=record(Protocol), omit=PAPER, required=False),
         "groups": Field(
             codec=listed(
                 record(_TreeGroup, {"representative": Field(codec=listed(optional(SCALAR))), "tree": Field(codec=TREE)})

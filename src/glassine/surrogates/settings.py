@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from glassine.microaggregation import SemanticDistance
 from glassine.microaggregation.metric import checked_distance
 from glassine.microaggregation.microaggregate import check_gamma
 from glassine.surrogates.answers import FEWEST_BEHIND_MEANS, NumericAnswer
+from glassine.surrogates.goals import SIZES, ExplanationGoal
 from glassine.surrogates.group_trees import TreeGrowth
 
 SAFE_DEPTHS = ((1000, 3), (5000, 5))
@@ -50,6 +51,8 @@ class ExplainerPlan:
     fixed_black_box: bool  # As in the explainer
     answer: NumericAnswer | None  # The range of a black box that answers with numbers
     growth: TreeGrowth  # How trees are grown; private trees take the depth alone
+    goal: ExplanationGoal | None  # What share of explanations is to say something
+    depth_stated: bool  # Whether the publisher stated the depth, so that a goal chooses none
     # random_state, ledger, dataset: as in the explainer.
     random_state: Any
     ledger: Any
@@ -59,6 +62,29 @@ class ExplainerPlan:
     def rounded(self) -> bool:
         """Whether representatives and scales are rounded."""
         return self.form == "restricted"
+
+    @property
+    def sealed(self) -> bool:
+        """Whether no record is read, and the black box not asked on any, before the fit is paid for."""
+        return self.epsilon is not None and self.private_partition
+
+    def sizes(self, n_units: int) -> tuple[int | None, ...]:
+        """Return the sizes of groups that a goal may choose for so many records, or people: never below k."""
+        if self.private_partition:
+            return (None,)
+        # At least two groups: of one alone nothing is the closest.
+        return (self.k, *(self.k * factor for factor in SIZES[1:] if 2 * self.k * factor <= n_units))
+
+    def depths(self, k: int | None) -> tuple[int | None, ...]:
+        """Return the depths that a goal may choose for groups of a size, the usual one first."""
+        if self.depth_stated:
+            return (self.growth.max_depth,)
+        usual = PRIVATE_DEPTH if self.epsilon is not None else depth_of(k or self.k)
+        return (usual, usual - 1)
+
+    def at(self, k: int | None, depth: int | None) -> ExplainerPlan:
+        """Return the plan with another size of groups and depth."""
+        return replace(self, k=self.k if k is None else k, growth=replace(self.growth, max_depth=depth))
 
     @property
     def method(self) -> str:
@@ -110,6 +136,8 @@ def plan_of(explainer: Any, records: str) -> ExplainerPlan:
         fixed_black_box=bool(explainer.fixed_black_box),
         answer=explainer.answer,
         growth=_growth(explainer, form, k=k, private=epsilon is not None),
+        goal=_goal(explainer, form=form, partition=partition, of_people=records == "training"),
+        depth_stated=explainer.max_depth != "auto",
         random_state=explainer.random_state,
         ledger=explainer.ledger,
         dataset=explainer.dataset,
@@ -207,6 +235,38 @@ def check_persons(plan: ExplainerPlan) -> None:
         )
 
 
+def depth_of(k: int) -> int:
+    """Return the depth of the restricted form's trees on groups of a size."""
+    return next((depth for most, depth in SAFE_DEPTHS if k < most), DEEPEST_SAFE)
+
+
+def _goal(explainer: Any, *, form: str, partition: str, of_people: bool) -> ExplanationGoal | None:
+    """Return the goal; by default the usual one of training records in the restricted form without noise."""
+    goal: object = explainer.goal
+    private = explainer.epsilon is not None
+    if isinstance(goal, str) and goal == "auto":
+        usual = form == "restricted" and not private and partition == "microaggregation" and of_people
+        return ExplanationGoal() if usual else None
+    if goal is None:
+        return None
+    if not isinstance(goal, ExplanationGoal):
+        raise InvalidParameterError(
+            f"{parameter('goal')} must be an ExplanationGoal, 'auto' or None, got {type(goal).__name__}.",
+            remedy="Use ExplanationGoal(conditions=0.95, confirmed=0.8).",
+        )
+    if form == "paper":
+        raise InvalidParameterError(
+            f"{parameter('goal')} chooses depth and protocol, and the paper's form has its own.", remedy="Drop either."
+        )
+    if private and partition != "public":
+        raise InvalidParameterError(
+            f"with {parameter('epsilon')} a goal is measured on public queries, and microaggregated groups follow from "
+            "all records.",
+            remedy='Pass partition="public", or leave the goal out.',
+        )
+    return goal
+
+
 def _growth(explainer: Any, form: str, *, k: int, private: bool) -> TreeGrowth:
     restricted = form == "restricted"
     depth, leaf, counts = explainer.max_depth, explainer.min_samples_leaf, explainer.leaf_counts
@@ -216,8 +276,7 @@ def _growth(explainer: Any, form: str, *, k: int, private: bool) -> TreeGrowth:
         raise InvalidParameterError("private trees publish no counts.", remedy=f"Leave {parameter('leaf_counts')} out.")
     if isinstance(depth, str) and depth == "auto":
         # In the restricted form it follows from the public k alone.
-        by_size = next((depth for most, depth in SAFE_DEPTHS if k < most), DEEPEST_SAFE)
-        depth = PRIVATE_DEPTH if private else by_size if restricted else None
+        depth = PRIVATE_DEPTH if private else depth_of(k) if restricted else None
     if private and depth is None:
         raise InvalidParameterError(f"private trees need a {parameter('max_depth')}, got None.", remedy="Use 1 to 4.")
     if depth is not None:

@@ -197,7 +197,8 @@ class Contrast:
     distance : float
         How far the changed record is, in the distance of the release.
     confirmed : bool or None
-        Whether the black box itself decides so on the changed record; None where it was not asked.
+        Whether the black box itself decides so on the changed record: true of contrasts. Of candidates false, or None
+        where it was not asked.
     cost : float or None
         What the changes cost together; None where no costs were named.
     """
@@ -243,8 +244,12 @@ class Explanation(Displayed):
     tolerance : float or None
         Of numeric answers, how far a mean may lie from the decision to agree with it; None of classes.
     contrasts : tuple of Contrast
-        The nearest changes under which the tree decides otherwise, within the constraints: the smallest cost first
-        where costs were named, then fewest attributes, then smallest distance. Empty if no allowed change leads there.
+        The nearest changes under which the black box decides otherwise, as the tree does, within the constraints: the
+        smallest cost first where costs were named, then fewest attributes, then smallest distance. Empty where the
+        black box was not asked.
+    candidates : tuple of Contrast
+        Changes under which the tree decides otherwise, in the same order, that are no contrasts: the black box refutes
+        them, or it was not asked. They hold of the small tree alone.
     goal : {"met", "within reach", "out of reach"} or None
         Of a number that is sought, whether the tree's mean is so already, an allowed change was found that leads there,
         or none was; None where nothing is sought.
@@ -263,6 +268,7 @@ class Explanation(Displayed):
     path: tuple[int, ...]
     conditions: tuple[str, ...]
     contrasts: tuple[Contrast, ...] = ()
+    candidates: tuple[Contrast, ...] = ()
     tolerance: float | None = None
     goal: Goal | None = None
 
@@ -289,8 +295,7 @@ class Explanation(Displayed):
         else:
             others = f"{several} decides so" if self.n_closest > 1 else f"{several} does not"
             text = f"decision {self.decision}, but {others}. The closest decides {self.tree_decision}: {way}"
-        # What the black box refutes holds of the small tree alone: it is no advice.
-        for contrast in [one for one in self.contrasts if one.confirmed is not False][:1]:
+        for contrast in self.contrasts[:1]:
             other = str(contrast.decision) if self.tolerance is None else f"Mean {formatted(contrast.decision)}"
             text += f". {other} if " + " and ".join(change.condition for change in contrast.changes)
         return text + REACHED.get(self.goal, "")
@@ -298,7 +303,9 @@ class Explanation(Displayed):
 
 CHANGES = listed(record(Change, {"before": Field(key="from"), "after": Field(key="to")}))
 CONTRASTS = listed(record(Contrast, {"changes": Field(codec=CHANGES)}))
-EXPLANATION = record(Explanation, {"tree": Field(codec=TREE), "contrasts": Field(codec=CONTRASTS)})
+EXPLANATION = record(
+    Explanation, {"tree": Field(codec=TREE), "contrasts": Field(codec=CONTRASTS), "candidates": Field(codec=CONTRASTS)}
+)
 """An explanation as JSON has it."""
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar, exact
+from glassine.domain.grid import public_grid
 from glassine.domain.literals import complement, conjunction_text
 from glassine.models.evidence import Cell
 from glassine.models.tree import DecisionTree
@@ -66,19 +69,20 @@ def contrasts_of(
     decision: Scalar,
     domain: Domain,
     metric: DomainMetric,
-    n_contrasts: int,
     constraints: ContrastConstraints = UNCONSTRAINED,
     answers: Answers | None = None,
+    margins: Sequence[int] = (0,),
 ) -> tuple[Contrast, ...]:
-    """Return the nearest allowed changes that lead a tree to another decision than the given one, or to a sought one.
+    """Return the allowed changes that lead a tree to another decision than the given one, or to a sought one.
 
     The answers are the tree's classes by default. Where constraints state what a number is to be, one decision is as
     good as another that is so, and there is nothing to change if the given one is. Means that are within the tolerance
     of the given one are the same decision.
 
     One for each leaf of another decision that some possible record reaches by allowed changes of the attributes on its
-    path; those of smallest cost first if costs are named, then of fewest attributes, then of smallest distance, then in
-    order of the leaves.
+    path, for each margin: how many public cut points a number lies beyond the tree's threshold, as far as the leaf
+    reaches. Those of smallest cost first if costs are named, then of fewest attributes, then of smallest distance, then
+    in order of the leaves.
     """
     answers = answers or Names(tree.classes or ())
     own = answers.places(np.array([decision], dtype=object))
@@ -93,19 +97,49 @@ def contrasts_of(
         other = answers.value(place)
         if not constraints.sought(other) if constraints.seeks else answers.agree(own, np.array([place]))[0]:
             continue
-        changes = _changes(cell, record, domain, metric, constraints)
-        if not changes:
-            continue
-        changed = {**record, **{change.attribute: change.after for change in changes}}
-        possible = all(tuple(changed[name] for name in block) in set(rows) for block, rows in domain.blocks)
-        if not possible or way_of(tree, changed)[0][-1] != cell.node:
-            continue
-        there = metric.embed_one(domain, changed)
-        distance = float(metric.between(here, there, domain)[0, 0])
-        cost = constraints.cost(metric.differences(here, there, domain))
-        contrast = Contrast(decision=other, changes=changes, distance=distance, cost=cost)
-        candidates.append((cost or 0.0, len(changes), distance, order, contrast))
-    return tuple(entry[-1] for entry in sorted(candidates, key=lambda entry: entry[:4])[:n_contrasts])
+        nearest = _changes(cell, record, domain, metric, constraints)
+        for changes in dict.fromkeys(_further(nearest, cell, domain, margin) for margin in margins if nearest):
+            changed = {**record, **{change.attribute: change.after for change in changes}}
+            possible = all(tuple(changed[name] for name in block) in set(rows) for block, rows in domain.blocks)
+            if not possible or way_of(tree, changed)[0][-1] != cell.node:
+                continue
+            there = metric.embed_one(domain, changed)
+            distance = float(metric.between(here, there, domain)[0, 0])
+            cost = constraints.cost(metric.differences(here, there, domain))
+            contrast = Contrast(decision=other, changes=changes, distance=distance, cost=cost)
+            candidates.append((cost or 0.0, len(changes), distance, order, contrast))
+    return tuple(entry[-1] for entry in sorted(candidates, key=lambda entry: entry[:4]))
+
+
+def _further(changes: tuple[Change, ...], cell: Cell, domain: Domain, margin: int) -> tuple[Change, ...]:
+    """Return changes whose numbers lie so many public cut points further from their old values, within the leaf."""
+    if not margin:
+        return changes
+    by_name, out = _by_name(cell.inside), []
+    for change in changes:
+        attribute = domain[change.attribute]
+        if isinstance(attribute, Integer | Real) and change.after is not None and change.before is not None:
+            after, before = float(change.after), float(change.before)
+            lo, hi = _bounds(by_name[change.attribute], attribute)
+            cuts = public_grid(attribute)
+            if after > before:
+                at = min(bisect_left(cuts, after) + margin - 1, len(cuts) - 1)
+                further = max(after, _below(attribute, min(cuts[at], hi))) if cuts else after
+            else:
+                at = bisect_left(cuts, after) - margin
+                low = max(cuts[at] if at >= 0 else -math.inf, lo)
+                further = min(after, _above(attribute, low, after)) if low > -math.inf else after
+            change = replace(change, after=int(further) if isinstance(attribute, Integer) else further)
+        out.append(change)
+    return tuple(out)
+
+
+def _bounds(literals: Iterable[Literal], attribute: Integer | Real) -> tuple[float, float]:
+    """Return the bounds that literals put on numbers of an attribute: above the first, at most the second."""
+    bounds = [_interval(literal) for literal in literals]
+    lo = max((bound[0] for bound in bounds), default=-math.inf)
+    hi = min((bound[1] for bound in bounds), default=math.inf)
+    return lo, hi if attribute.inferred else min(hi, float(attribute.hi))
 
 
 def _changes(
@@ -140,12 +174,8 @@ def _nearest(
     """Return a value close to another that satisfies literals, if there is one; the caller checks it."""
     if isinstance(attribute, Category | Binary):
         return next((v for v in listed if all(satisfies(literal, v) for literal in literals)), None)
-    bounds = [_interval(literal) for literal in literals]
-    lo = max((bound[0] for bound in bounds), default=-math.inf)
-    hi = min((bound[1] for bound in bounds), default=math.inf)
-    free = attribute.inferred
-    top = hi if free else min(hi, float(attribute.hi))
-    if not lo < top or (not free and not hi >= attribute.lo):
+    lo, top = _bounds(literals, attribute)
+    if not lo < top or (not attribute.inferred and not top >= attribute.lo):
         return None
     start = (attribute.lo + attribute.hi) / 2 if value is None or isinstance(value, str) else float(value)
     if start > top:

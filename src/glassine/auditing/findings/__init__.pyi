@@ -27,6 +27,7 @@ from glassine.auditing.findings.root import Outcomes as Outcomes
 from glassine.auditing.findings.root import SignOff as SignOff
 from glassine.auditing.findings.root import SubjectSummary as SubjectSummary
 from glassine.auditing.findings.surrogates import DiversityFinding as DiversityFinding
+from glassine.auditing.findings.surrogates import ExplanationsFinding as ExplanationsFinding
 from glassine.auditing.findings.surrogates import GapFinding as GapFinding
 from glassine.auditing.findings.surrogates import GroupsFinding as GroupsFinding
 from glassine.auditing.findings.surrogates import GuessFinding as GuessFinding

@@ -205,6 +205,34 @@ class GuessFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExplanationsFinding:
+    """What explanations of some records say, beside the goal that the publisher stated.
+
+    Attributes
+    ----------
+    conditions, goal_conditions : float
+        Share of explanations that have a condition, and the goal for it.
+    confirmed, goal_confirmed : float or None
+        Share of the changes that the release proposes which the black box confirms, and the goal; None where none is
+        proposed.
+    n_records : int
+        Records, or drawn queries, that were explained.
+    measured_on : str
+        ``records`` or ``public queries``.
+    reached : bool
+        Whether both goals are reached.
+    """
+
+    conditions: float
+    goal_conditions: float
+    confirmed: float | None
+    goal_confirmed: float
+    n_records: int
+    measured_on: str
+    reached: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GapFinding:
     """The gap attack against the whole release.
 

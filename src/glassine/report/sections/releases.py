@@ -8,6 +8,7 @@ from dataclasses import replace
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import (
     DiversityFinding,
+    ExplanationsFinding,
     Findings,
     GapFinding,
     GroupsFinding,
@@ -241,6 +242,24 @@ def _gaps_section(gaps: tuple[GapFinding, ...], findings: Findings) -> Body:
         interval = wording.interval(gap.advantage or 0.0, gap.low or 0.0, gap.high or 0.0)
         shown += facts(GAP, gap, interval=interval, measured=measured, open=not measured)
     return shown, facts_of(tuple(shown))
+
+
+@shows(
+    "explanations",
+    "explanations",
+    "What explanations say",
+    "Explanations",
+    """
+Explanations with a condition | {conditions:percent} | Goal: {goal_conditions:percent}. On {n_records:,} {measured_on}.
+Proposed changes that the black box confirms | {confirmed:percent} | Goal: {goal_confirmed:percent}. Only confirmed \
+changes are shown as what would change a decision. | No change is proposed.
+Goal | {said} | Both shares together.
+""",
+    rank=37,
+)
+def _explanations_section(finding: ExplanationsFinding, findings: Findings) -> Mapping[str, object]:
+    """Return whether the goal for explanations is reached."""
+    return {"said": "reached" if finding.reached else "not reached"}
 
 
 def _described(findings: Findings) -> str:

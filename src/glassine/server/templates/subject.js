@@ -156,7 +156,9 @@
     const limited = constraints.fixed.length + constraints.only_up.length + constraints.only_down.length > 0;
     const holder = at("contrasts");
     holder.replaceChildren();
-    if (!answer.contrasts.length) {
+    at("contrast-h").textContent = data.decides ? "What would have to change" : "Changes of the small tree alone";
+    const found = [...answer.contrasts, ...answer.candidates];
+    if (!found.length) {
       const decisions = new Set(answer.tree.nodes.filter((node) => !(node.branches || []).length).map((node) => data.tolerance === null ? node.label : node.value));
       holder.append(make("p", answer.goal === "met" ? "The small tree's mean is so already."
         : answer.goal === "out of reach" ? "No change that you allow was found to lead the small tree to such a mean."
@@ -166,14 +168,14 @@
         : "No change that the described values allow was found to lead the small tree to another decision."));
       return;
     }
-    const costed = answer.contrasts[0].cost !== null;
+    const costed = found[0].cost !== null;
     const entry = (contrast) => {
       const item = make("li");
       const changes = contrast.changes.map((change) => `${change.condition} (${shown(change.from)} now, for example ${shown(change.to)})`);
       item.append(make("strong", (data.tolerance === null ? "" : "Mean ") + decided(contrast.decision)), ` if ${changes.join(", and ")}.`);
       if (costed) item.append(` Cost ${roughly(contrast.cost)}.`);
       const goal = answer.goal !== null ? "The black box's answer is also what you asked for." : "The black box's answer is also close to it.";
-      if (contrast.confirmed === true) item.append(data.tolerance === null ? " The black box decides so too." : ` ${goal}`);
+      if (contrast.confirmed) item.append(data.tolerance === null ? " The black box decides so too." : ` ${goal}`);
       return item;
     };
     const listed = (contrasts) => {
@@ -181,9 +183,15 @@
       list.append(...contrasts.map(entry));
       return list;
     };
+    if (!data.decides) {
+      // Nobody asked the black box, so that none of them is a contrast.
+      const otherwise = data.tolerance === null ? "another decision" : "another mean";
+      holder.append(make("p", `The black box was not asked. These changes lead the small tree alone to ${otherwise}: they are no advice.`), listed(found));
+      return;
+    }
     // What the black box refutes is no advice: it holds of the small tree alone.
-    const refuted = answer.contrasts.filter((contrast) => contrast.confirmed === false);
-    const advised = answer.contrasts.filter((contrast) => contrast.confirmed !== false);
+    const refuted = answer.candidates;
+    const advised = answer.contrasts;
     const aside = () => {
       if (!refuted.length) return;
       const fold = make("details", undefined, "refuted");
