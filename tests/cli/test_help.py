@@ -52,6 +52,8 @@ DIFFERENT = {
     "--splits": "divisions of the records when models are compared, tests of a tree when one is attacked",
     "--time-limit": "seconds of a solver, or an estimate before a fit",
     "--measure": "the figure that ranks what is compared, what splits lower, or a model whose figures are released",
+    "--key": "what is signed: a certificate, a release, or what a desk decides and exports",
+    "--public-key": "at a desk it goes with an export that is checked",
     "--summary": "in place of records, or the summary that a measured model came from",
 }
 """Options of one name whose sentences differ, and why."""

@@ -85,7 +85,7 @@ PARTS = {
         "Flags",
     ),
     *("ConformedColumns", "Page", "Section", "ReleaseFile", "AnswerErrors", "Change", "Contrast", "Measures"),
-    *("NodeCounts", "Provenance"),
+    *("AttributeTree", "NodeCounts", "Provenance"),
 }
 """Parts of results, which show themselves as a whole."""
 

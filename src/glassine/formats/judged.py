@@ -92,7 +92,7 @@ class EnsembleFile(Displayed):
         return written(ensemble, writer("json", ensemble))
 
 
-F = TypeVar("F", ModelFile, EnsembleFile)
+F = TypeVar("F", bound="ModelFile | EnsembleFile")
 
 
 def write_clean(file: F, path: str | os.PathLike[str]) -> F:
