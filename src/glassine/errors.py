@@ -185,19 +185,19 @@ def worded(text: str, names: Mapping[str, str]) -> str:
     '--kind slow needs --seconds 60.'
     """
 
-    def spelled(found: re.Match[str]) -> str:
-        own = found[1]
+    def spelled(match: re.Match[str]) -> str:
+        own = match[1]
         name, _, value = own.partition("=")
         if own in names:
             return names[own]
         if name not in names:
-            return own if found[2] is None else f"{own}'{found[2]}'"
+            return own if match[2] is None else f"{own}'{match[2]}'"
         if value:
             return f"{names[name]} {value.strip(chr(39))}"
         # The value may stand behind the mark: an option is set apart from it, and takes no quotes.
-        if found[2]:
-            return f"{names[name]} {found[2]}"
-        behind = found.string[found.end() : found.end() + 1]
+        if match[2]:
+            return f"{names[name]} {match[2]}"
+        behind = match.string[match.end() : match.end() + 1]
         return f"{names[name]} " if own.endswith("=") and (behind.isalnum() or behind in tuple('(["-')) else names[name]
 
     return VALUED.sub(spelled, marked(text))

@@ -222,10 +222,10 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
 
 def unwritable(path: str | os.PathLike[str], error: OSError) -> UnreadableFileError:
     """Return the error of a file that cannot be written."""
-    usual = "Name a file in a folder that exists and that you may write to, with room for it."
+    advice = "Name a file in a folder that exists and that you may write to, with room for it."
     return UnreadableFileError(
         f"cannot write {os.fspath(path)}: {error.strerror or error}.",
-        remedy=FAILING_DISK if error.errno == errno.EIO else usual,
+        remedy=FAILING_DISK if error.errno == errno.EIO else advice,
         path=path,
     )
 
@@ -266,13 +266,13 @@ def recorded() -> Iterator[Callable[[], list[Path]]]:
     token = _RECORDED.set(files)
 
     def written() -> list[Path]:
-        found: dict[Path, None] = {}
+        paths: dict[Path, None] = {}
         for path, identity in files:
             with contextlib.suppress(OSError):
                 status = path.stat()
                 if (status.st_dev, status.st_ino) == identity:
-                    found[path] = None
-        return list(found)
+                    paths[path] = None
+        return list(paths)
 
     try:
         yield written

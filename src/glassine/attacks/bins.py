@@ -199,7 +199,7 @@ def leak_bins(
         cells = list(zip(model.terms, bin_indices(model, columns), strict=True))
         counted = [np.bincount(result, minlength=math.prod(term.shape)) for term, result in cells]
         if persons is not None:
-            people = [tuple(persons.counts(found, math.prod(term.shape)).tolist()) for term, found in cells]
+            people = [tuple(persons.counts(codes, math.prod(term.shape)).tolist()) for term, codes in cells]
     terms, differing = [], []
     for i, term in enumerate(model.terms):
         published = _published(model, term)
@@ -207,9 +207,9 @@ def leak_bins(
         if published is not None and seen is not None and published != seen:
             differing.append(term.name)
         origin: Origin | None = "published" if published is not None else "counted" if seen is not None else None
-        held = None if people is None else people[i]
+        of_people = None if people is None else people[i]
         n_bins = math.prod(term.shape)
-        terms.append(TermBins(name=term.name, n_bins=n_bins, sizes=published or seen, origin=origin, people=held))
+        terms.append(TermBins(name=term.name, n_bins=n_bins, sizes=published or seen, origin=origin, people=of_people))
     sizes = {result.name: result.sizes for result in terms if result.origin == "published"}
     compared = counted is not None and any(result.origin == "published" for result in terms)
     return BinLeakage(
@@ -232,7 +232,7 @@ def _published(model: AdditiveModel, term: Term) -> tuple[int, ...] | None:
 
 def _n_records(sizes: dict[str, tuple[int, ...] | None]) -> int | None:
     """Return the number of records: each is in one bin of every term; None where no sizes are published."""
-    return next((sum(held) for held in sizes.values() if held is not None), None)
+    return next((sum(counts) for counts in sizes.values() if counts is not None), None)
 
 
 def _attribute(
@@ -258,10 +258,10 @@ def _attribute(
     lone = None
     if columns is not None:
         codes = columns.codes[name]
-        held = np.bincount(codes[codes >= 0], minlength=len(named))
+        sizes_of_values = np.bincount(codes[codes >= 0], minlength=len(named))
         if persons is not None:
-            held = persons.counts(codes, max(len(named), int(codes.max()) + 1))
-        lone = int((held == 1).sum())
+            sizes_of_values = persons.counts(codes, max(len(named), int(codes.max()) + 1))
+        lone = int((sizes_of_values == 1).sum())
     elif sizes:
         lone = _lone_groups(model, name, sizes)
     return AttributeBins(
@@ -278,38 +278,43 @@ def _attribute(
 def _lone_groups(model: AdditiveModel, name: str, sizes: dict[str, tuple[int, ...] | None]) -> int | None:
     """Return how many bins of one category hold one record, as published; None where no such term is."""
     for term in model.terms:
-        held, bins = sizes.get(term.name), term.bins[0]
-        if held is not None and len(term.bins) == 1 and isinstance(bins, CategoryBins) and bins.attribute == name:
-            sized = zip(bins.groups, held, strict=False)
+        group_sizes, bins = sizes.get(term.name), term.bins[0]
+        if (
+            group_sizes is not None
+            and len(term.bins) == 1
+            and isinstance(bins, CategoryBins)
+            and bins.attribute == name
+        ):
+            sized = zip(bins.groups, group_sizes, strict=False)
             return sum(len(group) == 1 and group[0] is not None and size == 1 for group, size in sized)
     return None
 
 
 def _numbers(
     name: str,
-    found: Sequence[NumericBins],
+    own_bins: Sequence[NumericBins],
     domain: Domain | None,
     values: Array | None,
     *,
     noisy: bool,
     n_records: int | None,
 ) -> AttributeBins:
-    cuts = list(dict.fromkeys((cut, bins.closed) for bins in found for cut in bins.cuts))
+    cuts = list(dict.fromkeys((cut, bins.closed) for bins in own_bins for cut in bins.cuts))
     attribute = None if domain is None else domain[name]
     secret = [(cut, closed) for cut, closed in cuts if domain is None or not is_public(domain, name, cut, closed)]
     inferred = attribute is not None and attribute.inferred
-    known = (float(attribute.lo), float(attribute.hi)) if isinstance(attribute, Integer | Real) else (0.0, 1.0)
+    domain_ends = (float(attribute.lo), float(attribute.hi)) if isinstance(attribute, Integer | Real) else (0.0, 1.0)
 
     def n_private(ends: tuple[float, float]) -> int:
-        return 0 if attribute is None else sum(end not in known for end in ends)
+        return 0 if attribute is None else sum(end not in domain_ends for end in ends)
 
     # Of several ranges the one that reveals most.
-    ranges = [bins.bounds for bins in found if bins.bounds is not None]
+    ranges = [bins.bounds for bins in own_bins if bins.bounds is not None]
     bounds = max(ranges, key=lambda ends: (n_private(ends), ends[0] - ends[1]), default=None)
     private = None if attribute is None else 0 if bounds is None else n_private(bounds)
     # A chain that starts at a public end reveals no record.
     told_bounds = attribute is None or inferred or bool(private)
-    rebuilt = rebuild_values(max(found, key=lambda bins: len(bins.cuts))) or () if told_bounds and not noisy else ()
+    rebuilt = rebuild_values(max(own_bins, key=lambda bins: len(bins.cuts))) or () if told_bounds and not noisy else ()
     out = AttributeBins(
         attribute=name,
         n_rebuilt=len(rebuilt),
@@ -325,14 +330,14 @@ def _numbers(
         return out
     different = np.unique(values[~np.isnan(values)])
     ends = () if bounds is None or not len(different) else zip(bounds, different[[0, -1]].tolist(), strict=True)
-    told = (which for which, (end, value) in zip(("smallest", "largest"), ends, strict=False) if end == value)
+    reached = (which for which, (end, value) in zip(("smallest", "largest"), ends, strict=False) if end == value)
     # The grid of an inferred attribute follows from the data, so its cut points are no excuse.
     candidates = cuts if inferred else secret
-    own = max((_own_bins(bins, different) for bins in found), default=0)
+    own = max((_own_bins(bins, different) for bins in own_bins), default=0)
     return replace(
         out,
         n_midpoints=sum(_is_midpoint(cut, closed, different, attribute) for cut, closed in candidates),
-        exact_bounds=tuple(told),
+        exact_bounds=tuple(reached),
         n_values=len(different),
         n_own_bins=own,
         n_rebuilt=_matches(rebuilt, different),

@@ -56,9 +56,9 @@ class Occupants:
         places = np.where(labels < 0, -1, parts * n_classes + labels)
         sizes = table.counts(parts, n_parts)
         counts = table.counts(places, n_parts * n_classes).reshape(shape)
-        held = places >= 0
+        present = places >= 0
         shares = np.zeros(n_parts * n_classes)
-        np.add.at(shares, places[held], table.weights[held])
+        np.add.at(shares, places[present], table.weights[present])
         single = (sizes > 0) & ((counts > 0).sum(axis=1) == 1) & (counts.max(axis=1) == sizes)
         return cls(
             number=table.number,
@@ -107,27 +107,27 @@ def disclose_labels(model: DecisionTree | RuleList, people: Occupants | None = N
     if model.classes is None:
         return NotApplicable("the model predicts a number, so it has no class counts.")
     counts = [cell.evidence.counts for cell in model.cells]
-    known = [c for c in counts if c is not None]
-    if len(known) < len(counts):
+    counted_cells = [c for c in counts if c is not None]
+    if len(counted_cells) < len(counts):
         return NotApplicable("the model does not publish the class counts of all its parts.")
     if not model.counts_are_exact:
         return NotApplicable("the model's class counts are noisy or were rounded, so they say nothing exact.")
-    known_by = Occupants.published(known) if people is None else people
+    known_by = Occupants.published(counted_cells) if people is None else people
     if not known_by.number:
         return NotApplicable("the model's class counts are all zero.")
-    held = known_by.shares[known_by.sizes > 0].tolist()
-    n = sum(map(sum, held))
-    classes = [sum(column) for column in zip(*held, strict=True)]
+    occupied = known_by.shares[known_by.sizes > 0].tolist()
+    n = sum(map(sum, occupied))
+    classes = [sum(column) for column in zip(*occupied, strict=True)]
     return Measured(
         LabelDisclosure(
             n_records=known_by.number,
             purest=float(np.nanmax(known_by.purest)),
             n_certain=known_by.n_certain,
-            guess_rate=sum(max(c) for c in held) / n,
+            guess_rate=sum(max(c) for c in occupied) / n,
             base_rate=max(classes) / n,
             bits_prior=_entropy(classes),
             # A part of one class leaves nothing unknown.
-            bits_left=math.fsum(sum(c) / n * _entropy(c) for c in held if max(c) < sum(c)),
+            bits_left=math.fsum(sum(c) / n * _entropy(c) for c in occupied if max(c) < sum(c)),
             counted=people is not None,
         )
     )

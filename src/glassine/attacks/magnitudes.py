@@ -61,8 +61,8 @@ def contributions_behind(
         inside = (cells == i) & present
         own = np.abs(targets[inside])
         people = np.arange(len(own)) if whose is None else np.unique(whose[inside], return_inverse=True)[1]
-        found = LargestContributions.of(np.bincount(people, relative(own)).astype(float) if len(own) else own)
-        out += [] if found is None else [found]
+        contributions = LargestContributions.of(np.bincount(people, relative(own)).astype(float) if len(own) else own)
+        out += [] if contributions is None else [contributions]
     return tuple(out)
 
 

@@ -103,10 +103,10 @@ class Vulnerability(DisplayedToCheckers):
     def verdict(self) -> str:
         """What the figures say, in sentences."""
         level = 1 - self.vulnerability.confidence
-        found = "more than" if self.p_value <= level else "no more than"
+        words = "more than" if self.p_value <= level else "no more than"
         return (
             f"Vulnerability over {self.n_parts} {self.over}: {self.vulnerability}. Where there is nothing to find, it "
-            f"would be {self.control:.3f} on so many records; it is {found} chance explains ({chance(self.p_value)})."
+            f"would be {self.control:.3f} on so many records; it is {words} chance explains ({chance(self.p_value)})."
         )
 
     def __repr__(self) -> str:
@@ -239,16 +239,16 @@ def _subgroup(
 def _parts(model: object, inside: LabelledRecords, outside: LabelledRecords, over: Over) -> tuple[Indices, str]:
     """Return the part of the model, or the prediction, of each record, members first."""
     if over != "predictions":
-        shown = [_cells(model, side) for side in (inside, outside)]
-        if shown[0] is not None and shown[1] is not None:
-            return np.concatenate([shown[0][0], shown[1][0]]), shown[0][1]
+        cells = [_cells(model, side) for side in (inside, outside)]
+        if cells[0] is not None and cells[1] is not None:
+            return np.concatenate([cells[0][0], cells[1][0]]), cells[0][1]
         if over == "parts":
             raise UnsupportedModelError(
                 f"{type(model).__name__} does not show its leaves or rules.",
                 remedy=f"Use {parameter('over', 'predictions')}.",
             )
-    told = [answers(model, side).predicted for side in (inside, outside)]
-    return np.concatenate(told), "predictions"
+    predictions = [answers(model, side).predicted for side in (inside, outside)]
+    return np.concatenate(predictions), "predictions"
 
 
 def _cells(model: Any, records: LabelledRecords) -> tuple[Indices, str] | None:
@@ -285,11 +285,11 @@ def _require_classes(model: DecisionTree | RuleList) -> None:
 def _codes(target: AnyArray) -> tuple[list[str], Indices]:
     values = target.tolist()
     try:
-        known = sorted(set(values))
+        values_in_order = sorted(set(values))
     except TypeError:
-        known = sorted(set(values), key=str)
-    where = {value: i for i, value in enumerate(known)}
-    return [str(value) for value in known], np.array([where[value] for value in values], dtype=np.intp)
+        values_in_order = sorted(set(values), key=str)
+    where = {value: i for i, value in enumerate(values_in_order)}
+    return [str(value) for value in values_in_order], np.array([where[value] for value in values], dtype=np.intp)
 
 
 def _groups(by: Any, inside: LabelledRecords, outside: LabelledRecords) -> list[tuple[str, str, Indices]]:
@@ -308,11 +308,11 @@ def _groups(by: Any, inside: LabelledRecords, outside: LabelledRecords) -> list[
         asked = (by,) if isinstance(by, str) else tuple(by)
         if asked:
             joined = inside.join(outside)
-            given = joined.columns(joined.names or tuple(f"x{i}" for i in range(joined.width)))
+            inputs = joined.columns(joined.names or tuple(f"x{i}" for i in range(joined.width)))
             for name in asked:
-                if name not in given:
+                if name not in inputs:
                     raise InvalidDataError(
                         f"the records lack the column {name!r} of the subgroups.", remedy="Add or rename it."
                     )
-                columns[name] = given[name]
+                columns[name] = inputs[name]
     return [(name, value, rows) for name, column in columns.items() for value, rows in split_by_value(column).items()]

@@ -97,7 +97,7 @@ class RemedyTable(DisplayedToCheckers):
         )
 
 
-def figures_of(own: Quality, held: Quality | None) -> dict[str, Any]:
+def figures_of(own: Quality, holdout: Quality | None) -> dict[str, Any]:
     """Return what a remedy has of the quality on the training records and on held-out ones."""
-    outside = {} if held is None else asdict(held)
+    outside = {} if holdout is None else asdict(holdout)
     return {**asdict(own), **{f"holdout_{name}": value for name, value in outside.items()}}

@@ -154,7 +154,7 @@ def _placed(model: DecisionTree | RuleList) -> Iterator[tuple[str, float, float,
                 for bound in _bounds(literal):
                     yield literal.attribute, bound, sum(sizes[i:]), everything
         return
-    held = {cell.node: float(cell.evidence.size or 0) for cell in model.cells}
+    records = {cell.node: float(cell.evidence.size or 0) for cell in model.cells}
     stack: list[tuple[int, dict[str, tuple[float, float]]]] = [(0, {})]
     order = []
     while stack:
@@ -168,12 +168,12 @@ def _placed(model: DecisionTree | RuleList) -> Iterator[tuple[str, float, float,
             stack.append((branch.child, own))
     for index, _ in reversed(order):
         if branches := model.nodes[index].branches:
-            held[index] = sum(held[branch.child] for branch in branches)
+            records[index] = sum(records[branch.child] for branch in branches)
     for index, reach in order:
         # The branches of a node share their thresholds.
         ends = {(one.literal.attribute, bound) for one in model.nodes[index].branches for bound in _bounds(one.literal)}
         for name, bound in sorted(ends):
-            yield name, bound, held[index], reach.get(name, everything)
+            yield name, bound, records[index], reach.get(name, everything)
 
 
 def _bounds(literal: Between | OneOf) -> list[float]:
@@ -203,12 +203,12 @@ def _midpoints(
     domain: Domain | None,
     data: Mapping[str, AnyArray],
     numbers: set[tuple[str, float]],
-    held: tuple[Indices, npt.NDArray[np.integer] | None],
+    places: tuple[Indices, npt.NDArray[np.integer] | None],
 ) -> tuple[int, int]:
     """Count the thresholds that are midpoints, and the records, or people, that alone hold a value next to one."""
     hits: set[tuple[str, float]] = set()
     exposed: set[int] = set()
-    cells, whose = held
+    cells, whose = places
     for literals, rows in _parts(model, cells):
         # Both sides of a split have its threshold, which is looked at once.
         placed = dict.fromkeys((one.attribute, bound) for one in literals for bound in (one.lo, one.hi))
@@ -289,10 +289,10 @@ def _lone_categories(
         if grouped := prefixes(values):
             group = {text: next((one for one in grouped if one.covers(text)), text) for text in set(column)}
             column = [group[text] for text in column]
-        held = Counter(column)
+        counts = Counter(column)
         if whose is not None:
-            held = Counter(value for value, _ in set(zip(column, whose.tolist(), strict=bool(column))))
-        if any(held[value] == 1 for value in values):
+            counts = Counter(value for value, _ in set(zip(column, whose.tolist(), strict=bool(column))))
+        if any(counts[value] == 1 for value in values):
             out.append(name)
     return tuple(out)
 

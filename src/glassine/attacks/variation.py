@@ -121,29 +121,31 @@ class _ClassCounts:
         value = np.full(n_draws, 0.5)
         for y in np.flatnonzero(self.weights):
             both = self.inside[y] + self.outside[y]
-            held = both[both > 0]
-            for part in _chunks(n_draws, len(held)):
+            occupied = both[both > 0]
+            for part in _chunks(n_draws, len(occupied)):
                 size = part.stop - part.start
-                drawn = rng.multivariate_hypergeometric(held, int(self.inside[y].sum()), size=size, method="marginals")
-                value[part] += 0.5 * self.weights[y] * _taus(drawn, held - drawn)
+                drawn = rng.multivariate_hypergeometric(
+                    occupied, int(self.inside[y].sum()), size=size, method="marginals"
+                )
+                value[part] += 0.5 * self.weights[y] * _taus(drawn, occupied - drawn)
         return value
 
     def _bootstrap(self, n_draws: int, rng: np.random.Generator) -> tuple[float, float]:
         """Return the mean absolute noise of V, an upper bound on its bias, and its standard deviation."""
         noise, values = np.zeros(n_draws), np.zeros(n_draws)
         for y in np.flatnonzero(self.weights):
-            held = (self.inside[y] + self.outside[y]) > 0
-            sides = [side[y][held] for side in (self.inside, self.outside)]
+            occupied = (self.inside[y] + self.outside[y]) > 0
+            sides = [side[y][occupied] for side in (self.inside, self.outside)]
             shares = [side / side.sum() for side in sides]
-            for part in _chunks(n_draws, int(held.sum())):
+            for part in _chunks(n_draws, int(occupied.sum())):
                 size = part.stop - part.start
                 first, second = (
                     rng.multinomial(int(side.sum()), share, size=size) / side.sum()
                     for side, share in zip(sides, shares, strict=True)
                 )
-                apart = first - second
-                noise[part] += 0.25 * self.weights[y] * np.abs(apart - (shares[0] - shares[1])).sum(axis=1)
-                values[part] += 0.25 * self.weights[y] * np.abs(apart).sum(axis=1)
+                differences = first - second
+                noise[part] += 0.25 * self.weights[y] * np.abs(differences - (shares[0] - shares[1])).sum(axis=1)
+                values[part] += 0.25 * self.weights[y] * np.abs(differences).sum(axis=1)
         return float(noise.mean()), float(values.std(ddof=1))
 
 
@@ -223,9 +225,9 @@ class _PeopleTable:
                 people = np.flatnonzero(side)
                 np.add.at(times, rng.choice(people, len(people)), 1.0)
             first, second = (_shares(side) for side in self._sides(times))
-            apart = first - second
-            noise[draw] = 0.25 * table.weights @ np.abs(apart - (own[0] - own[1])).sum(axis=1)
-            values[draw] = 0.25 * table.weights @ np.abs(apart).sum(axis=1)
+            differences = first - second
+            noise[draw] = 0.25 * table.weights @ np.abs(differences - (own[0] - own[1])).sum(axis=1)
+            values[draw] = 0.25 * table.weights @ np.abs(differences).sum(axis=1)
         return float(noise.mean()), float(values.std(ddof=1))
 
 
@@ -265,5 +267,5 @@ def _chunks(n_draws: int, width: int) -> list[slice]:
 def _taus(inside: Counts | Array, outside: Counts | Array) -> Array:
     m, n = inside.sum(axis=-1, keepdims=True), outside.sum(axis=-1, keepdims=True)
     # A class without records is left out below; of people the weight of a class may be a fraction.
-    apart = np.abs(inside / np.where(m > 0, m, 1) - outside / np.where(n > 0, n, 1)).sum(axis=-1) / 2
-    return np.asarray(np.where((m[..., 0] > 0) & (n[..., 0] > 0), apart, 0.0))
+    distances = np.abs(inside / np.where(m > 0, m, 1) - outside / np.where(n > 0, n, 1)).sum(axis=-1) / 2
+    return np.asarray(np.where((m[..., 0] > 0) & (n[..., 0] > 0), distances, 0.0))

@@ -324,13 +324,13 @@ def _named(additive: AdditiveSubject, bounded: bool) -> NamedPeople:
     # An end of a range is the value of a person, and so is a category that the domain does not declare.
     sides, ends, names = (leakage.total(name) for name in ("n_nameable", "n_private_bounds", "n_undeclared"))
     n_cuts, lone = leakage.total("n_cuts") or 0, leakage.total("n_lone_categories")
-    known = None not in (sides, ends, names)
+    complete = None not in (sides, ends, names)
     other = (ends or 0) + ((names or 0) if lone is None else lone) + n_targets + (leakage.total("n_rebuilt") or 0)
     return NamedPeople(
-        number=(sides or 0) + other if known or other else None if n_cuts else 0,
+        number=(sides or 0) + other if complete or other else None if n_cuts else 0,
         n=n_cuts + other,
-        n_private=(leakage.total("n_off_grid") or 0) + other if known else n_cuts + other,
-        lacking=() if known else tuple(entry.attribute for entry in leakage.attributes if entry.n_nameable is None),
+        n_private=(leakage.total("n_off_grid") or 0) + other if complete else n_cuts + other,
+        lacking=() if complete else tuple(entry.attribute for entry in leakage.attributes if entry.n_nameable is None),
         inferred=additive.inferred,
         bounded=bounded,
         # Ends of ranges and categories are no cut points.

@@ -135,12 +135,12 @@ def audit(
     persons = None if tested is not None else persons
     if isinstance(persons, str) and domain is not None and persons in domain:
         domain = domain.restrict([name for name in domain if name != persons])
-    only = settings.only
-    attack = only is not None and set(only) <= ATTACKS
+    measurements = settings.only
+    attack = measurements is not None and set(measurements) <= ATTACKS
     opened = open_published(model, domain, settings, target_name(target) or None)
     claim = opened.kind.claim(opened, limits)
     sample, others = Sample(data, target, persons=persons), as_sample(holdout)
-    given = AuditInputs(
+    prepared = AuditInputs(
         person=tested,
         domain=domain,
         target=target_name(target) or None,
@@ -151,10 +151,10 @@ def audit(
 
     def read() -> Subject:
         """Open the records, and return the subject with them."""
-        members, strangers = read_samples(opened, domain, sample, others)
+        members, nonmembers = read_samples(opened, domain, sample, others)
         column = members.target if isinstance(members.target, str) else None
-        labels = (members.target, strangers.target) if column is None else (None, None)
-        inputs = replace(given, data=members.data, holdout=strangers.data, target=column, labels=labels)
+        labels = (members.target, nonmembers.target) if column is None else (None, None)
+        inputs = replace(prepared, data=members.data, holdout=nonmembers.data, target=column, labels=labels)
         names = None if is_lazy(members.data) else known_names(members.data)
         opened.kind.check(opened, inputs, names)
         if inputs.counts_people:
@@ -162,17 +162,17 @@ def audit(
         return opened.subject(inputs, claim)
 
     if not relied_on(claim):
-        return examine(read(), only)
+        return examine(read(), measurements)
     # The guarantee answers for the model: what is public comes first, from a subject without records. What records add
     # is for the checker, whatever becomes of it.
-    opened.kind.check(opened, given, known_names(sample.data))
-    public = examine(opened.subject(replace(given, public=True), claim), only)
-    if not opened.kind.has_records(opened, replace(given, data=sample.data, holdout=others.data)):
+    opened.kind.check(opened, prepared, known_names(sample.data))
+    public = examine(opened.subject(replace(prepared, public=True), claim), measurements)
+    if not opened.kind.has_records(opened, replace(prepared, data=sample.data, holdout=others.data)):
         return public
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            measured = examine(read(), only)
+            measured = examine(read(), measurements)
     except InvalidParameterError:
         raise
     except Exception as error:

@@ -48,7 +48,7 @@ def questions_of(domain: Domain, target: str | None = None) -> set[Asked]:
     >>> len(questions_of(Domain({"age": Integer(18, 90, thresholds=(30, 60)), "smoker": Binary()})))
     3
     """
-    found: set[Asked] = set()
+    questions: set[Asked] = set()
     for name in domain:
         attribute = domain[name]
         if name == target:
@@ -59,8 +59,10 @@ def questions_of(domain: Domain, target: str | None = None) -> set[Asked]:
         else:
             values = getattr(attribute, "values", (0, 1))
             points = values[1:] if len(values) == 2 else values
-        found |= {(name, point, gap) for point in points for gap in ([False, True] if attribute.missing else [False])}
-    return found
+        questions |= {
+            (name, point, gap) for point in points for gap in ([False, True] if attribute.missing else [False])
+        }
+    return questions
 
 
 def question_of(literal: Literal, domain: Domain) -> Asked | None:
@@ -260,8 +262,8 @@ def _capacity(subject: TreeSubject) -> Outcome[AverageCase]:
         return NotApplicable(f"its counts add up to {model.n_records:,}, and {n:,} people are stated.")
     published = Published(figures=figures.figures, options=stated.options, models=stated.models)
     declared = stated_class(stated, domain, len(model.classes), target)
-    found = average_case(declared, n, stated.population, published=published, delta=delta)
-    return Measured(replace(found, unlisted=stated.unlisted))
+    bits = average_case(declared, n, stated.population, published=published, delta=delta)
+    return Measured(replace(bits, unlisted=stated.unlisted))
 
 
 CAPACITY: Measurement[TreeSubject, AverageCase] = Measurement(

@@ -142,9 +142,9 @@ def _written(model: PublishedModel, domain: Domain | None, name: str, data: byte
     for form in formats():
         if form.write is None or not isinstance(model, form.kinds):
             continue
-        for given in (None, domain) if domain is not None else (None,):
+        for declared in (None, domain) if domain is not None else (None,):
             try:
-                yield form, written(model, form, given, **(form.options(data) if form.name == name else {}))
+                yield form, written(model, form, declared, **(form.options(data) if form.name == name else {}))
             except GlassineError:  # this format does not hold such a model
                 continue
 

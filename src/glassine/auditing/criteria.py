@@ -281,9 +281,9 @@ MAX_DELTA: AnyCriterion = Criterion(
 )
 
 
-def limited_by(criterion: Criterion[N, F], *beside: AnyCriterion) -> N | None:
+def limited_by(criterion: Criterion[N, F], *others: AnyCriterion) -> N | None:
     """Return the field of a policy that holds the limit of a criterion, and of those that come before it."""
-    return field(default=criterion.limit.default, metadata={"criteria": (*beside, criterion)})
+    return field(default=criterion.limit.default, metadata={"criteria": (*others, criterion)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -201,7 +201,7 @@ def bounds_of(claim: Guarantee) -> tuple[Bound, ...]:
     kairouz = "Kairouz, Oh and Viswanath (2015), Theorem 2.1"
     adding = claim.neighboring != "replace-one"
     one = "record" if claim.records_per_person is None else "person"
-    without = f"without the {one}" if adding else "with another record in its place"
+    neighbor = f"without the {one}" if adding else "with another record in its place"
     balle = f"in the line of Balle, Cherubin and Hayes (2022); {PROOF}"
     out = [
         Bound(
@@ -223,7 +223,7 @@ def bounds_of(claim: Guarantee) -> tuple[Bound, ...]:
             name=f"guess that would be right 1 time in {round(1 / chance):,}",
             value=claim.success(chance),
             statement=f"How often a guess about one {one}, or about one of its values, can be right, if it would be "
-            f"right 1 time in {round(1 / chance):,} with a model trained {without}."
+            f"right 1 time in {round(1 / chance):,} with a model trained {neighbor}."
             if chance == CHANCES[0]
             else f"The same, for a guess that would be right 1 time in {round(1 / chance):,}.",
             method=balle,

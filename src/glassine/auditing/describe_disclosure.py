@@ -208,8 +208,8 @@ def _sample(disclosure: Disclosure, suppression: Suppression) -> SampleFinding:
 def _gained(disclosure: Disclosure) -> Array:
     """Return what the reader learns of each quasi-identifier: the divergence of estimate from class distribution."""
     estimate, marginal = disclosure.quasi_probabilities, disclosure.marginal
-    held = estimate > 0
-    ratio = np.where(held, estimate, 1.0) / np.where(held, marginal, 1.0)
+    positive = estimate > 0
+    ratio = np.where(positive, estimate, 1.0) / np.where(positive, marginal, 1.0)
     return np.asarray(np.maximum((estimate * np.log(ratio)).sum(axis=1), 0.0))
 
 

@@ -149,10 +149,10 @@ class EnsembleSubject(Subject):
     def names(self) -> tuple[str, ...]:
         """The columns that attacks keep: those that it was fitted on, or all but the target where it kept no names."""
         own = getattr(self.ensemble, "feature_names_in_", None)
-        given = () if self.table is None else tuple(n for n in self.table.names if n != self.inputs.target)
+        columns = () if self.table is None else tuple(n for n in self.table.names if n != self.inputs.target)
         if own is not None:
             return tuple(map(str, own))
-        return given if self.ensemble.estimator is not None else self.ensemble.attributes
+        return columns if self.ensemble.estimator is not None else self.ensemble.attributes
 
     @cached_property
     def spread(self) -> Spread:
@@ -372,13 +372,13 @@ def _private(subject: EnsembleSubject) -> list[tuple[str, float]] | None:
     domain = subject.domain
     if domain is None:
         return None
-    found: list[tuple[str, float]] = []
+    literals: list[tuple[str, float]] = []
     for name in (name for name in subject.ensemble.thresholds if name in domain):
         attribute = domain[name]
         if isinstance(attribute, Integer | Real):
             guessed, bounds = attribute.inferred, subject.ensemble.thresholds[name].tolist()
-            found += [(name, bound) for bound in bounds if guessed or not on_grid(attribute, bound)]
-    return found
+            literals += [(name, bound) for bound in bounds if guessed or not on_grid(attribute, bound)]
+    return literals
 
 
 def _inferred(subject: EnsembleSubject) -> tuple[str, ...]:
@@ -415,8 +415,8 @@ def _named(subject: EnsembleSubject, raw: Raw) -> NamedPeople:
     if subject.table is None or subject.inputs.public:
         return replace(named, stated_by=subject.inputs.statements.cuts_stated_by)
     attacks = raw.get("membership")
-    found = attacks.value.midpoint if isinstance(attacks, Measured) else _flagged(subject, subject.table)
-    return replace(named, number=found.value.n_named, flagged=True) if isinstance(found, Measured) else named
+    midpoint = attacks.value.midpoint if isinstance(attacks, Measured) else _flagged(subject, subject.table)
+    return replace(named, number=midpoint.value.n_named, flagged=True) if isinstance(midpoint, Measured) else named
 
 
 def _flagged(subject: EnsembleSubject, table: RecordTable) -> Outcome[Any]:
@@ -425,8 +425,8 @@ def _flagged(subject: EnsembleSubject, table: RecordTable) -> Outcome[Any]:
     from glassine.attacks.membership.outputs import LabelledRecords
 
     kept = table.restrict([name for name in subject.names if name in table.names])
-    given: Any = kept if subject.ensemble.estimator is None else _columns_for(subject, table)
-    records = LabelledRecords(given, np.zeros(len(table)), table.persons)
+    columns: Any = kept if subject.ensemble.estimator is None else _columns_for(subject, table)
+    records = LabelledRecords(columns, np.zeros(len(table)), table.persons)
     return midpoint_attack(subject.ensemble, records, random_state=subject.inputs.settings.random_state)
 
 

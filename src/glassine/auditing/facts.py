@@ -111,8 +111,8 @@ class OutcomeCells:
         """Bounds on the records, or people, of each part, shape (parts,) each."""
         if self.people is None:
             return self.counts.sizes
-        known = self.people.astype(float)
-        return known, known
+        of_people = self.people.astype(float)
+        return of_people, of_people
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

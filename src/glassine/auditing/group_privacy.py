@@ -176,9 +176,9 @@ def equal_answers(inputs: ReleaseInputs, leaves: ReleaseLeaves | None) -> Array 
         return None
     pairs = np.column_stack([leaves.of_record, targets])
     kinds, which = np.unique(pairs, axis=0, return_inverse=True)
-    held = people.counts(which.reshape(-1), len(kinds), distinct=True)
+    sizes = people.counts(which.reshape(-1), len(kinds), distinct=True)
     most = np.zeros(len(leaves.sizes))
-    np.maximum.at(most, kinds[:, 0], held)
+    np.maximum.at(most, kinds[:, 0], sizes)
     occupied = leaves.sizes > 0
     return np.asarray(most[occupied] / leaves.sizes[occupied])
 
@@ -249,11 +249,11 @@ def dominance_of(inputs: ReleaseInputs, leaves: ReleaseLeaves | None) -> tuple[L
             pair = np.bincount(of_leaf[two], weights=parts[two], minlength=n_leaves)
             first = order[rank < 1]
             largest = np.bincount(of_leaf[first], weights=parts[first], minlength=n_leaves)
-            held = totals > 0
-            one = np.maximum(one, np.divide(largest, totals, out=np.zeros(n_leaves), where=held))
-            most = np.maximum(most, np.divide(pair, totals, out=np.zeros(n_leaves), where=held))
+            positive = totals > 0
+            one = np.maximum(one, np.divide(largest, totals, out=np.zeros(n_leaves), where=positive))
+            most = np.maximum(most, np.divide(pair, totals, out=np.zeros(n_leaves), where=positive))
             left = np.maximum(totals - pair, 0.0)
-            rest = np.minimum(rest, np.divide(left, largest, out=np.full(n_leaves, np.inf), where=held))
+            rest = np.minimum(rest, np.divide(left, largest, out=np.full(n_leaves, np.inf), where=positive))
     occupied = zip(*(np.round(figure[leaves.sizes > 0], 12).tolist() for figure in (one, most, rest)), strict=True)
     return tuple(LargestContributions(one=a, two=b, rest=c) for a, b, c in occupied)
 

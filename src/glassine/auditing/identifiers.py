@@ -19,7 +19,7 @@ def people_hint(inputs: AuditInputs) -> list[RecordNote]:
     # A public declaration says what a column is; the name of an identifier says more.
     public = {name for name in inputs.domain or () if not inputs.domain[name].inferred} if inputs.domain else set()
     names = [name for name in inputs.table.names if name not in public or is_identifier_name(name)]
-    names = [found.column for found in repeats(inputs.table.restrict(names))] if names else []
+    names = [identifier.column for identifier in repeats(inputs.table.restrict(names))] if names else []
     if not names:
         return []
     looks = "looks like an identifier, and its" if len(names) == 1 else "look like identifiers, and their"
@@ -36,8 +36,8 @@ def identifiers_of(inputs: AuditInputs, tested: Iterable[str]) -> tuple[tuple[st
     if inputs.data is None or is_lazy(inputs.data) or inputs.table is None:
         return (), tuple(filter(is_identifier_name, tested))
     surely, perhaps, arrays = list[str](), list[str](), inputs.table.arrays
-    shown = [name for name in tested if name in arrays]
-    recurring = {found.column for found in repeats(inputs.table.restrict(shown))} if shown else set()
+    present = [name for name in tested if name in arrays]
+    recurring = {identifier.column for identifier in repeats(inputs.table.restrict(present))} if present else set()
     for name in tested:
         if name == inputs.person or (name in arrays and identifies(name, arrays[name])):
             surely.append(name)

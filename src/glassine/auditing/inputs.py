@@ -273,7 +273,7 @@ class AuditInputs:
     @property
     def counts_people(self) -> bool:
         """Whether persons are stated, so that people are counted; else records are."""
-        return any(isinstance(given, RecordTable) and given.persons is not None for given in (self.data, self.holdout))
+        return any(isinstance(table, RecordTable) and table.persons is not None for table in (self.data, self.holdout))
 
     @property
     def people(self) -> bool:
@@ -335,14 +335,14 @@ def inferred_domain(
     return domain
 
 
-def _with_named(shown: Attribute, column: AnyArray, values: Sequence[Scalar]) -> Attribute | None:
+def _with_named(attribute: Attribute, column: AnyArray, values: Sequence[Scalar]) -> Attribute | None:
     """Return what a column shows, with the values that the model names, which are possible, too; None if both differ.
 
     A number gets wider bounds and, for a value between its steps, a finer step.
     """
     # Shapes: column (n,).
-    if isinstance(shown, Category):
-        return replace(shown, values=tuple(dict.fromkeys((*shown.values, *values))))
+    if isinstance(attribute, Category):
+        return replace(attribute, values=tuple(dict.fromkeys((*attribute.values, *values))))
     numbers = [value for value in values if not isinstance(value, str)]
     if len(numbers) < len(values):
         return None
@@ -351,7 +351,7 @@ def _with_named(shown: Attribute, column: AnyArray, values: Sequence[Scalar]) ->
     if isinstance(wider, Integer):
         # Doubles round large whole numbers.
         whole = [int(value) for value in numbers]
-        ends = shown.ends if isinstance(shown, Integer) else ()
+        ends = attribute.ends if isinstance(attribute, Integer) else ()
         return replace(wider, lo=min(wider.lo, *ends, *whole), hi=max(wider.hi, *ends, *whole))
     # Of a continuum no single value has a measure.
     return None if isinstance(wider, Real) and wider.resolution is None else wider
@@ -407,12 +407,12 @@ class DataComparison:
             )
         for name, reasons in self.outside.items():
             hidden = suppression.hidden(tuple(reasons.values()))
-            shown = {why: None if hide else n for (why, n), hide in zip(reasons.items(), hidden, strict=True)}
+            counts = {why: None if hide else n for (why, n), hide in zip(reasons.items(), hidden, strict=True)}
             number = suppression.count(sum(reasons.values()))
             if is_off_step(reasons):
                 notes.append(off_step_sentence(name, number, reasons))
                 continue
-            notes.append(sentence(name, number, self.whole[name], shown, self.words.get(name, ())))
+            notes.append(sentence(name, number, self.whole[name], counts, self.words.get(name, ())))
         if self.n_differing and self.tested and not self.off_step:
             notes.append(
                 "The data is not the training data, or holds what the domain does not declare: "
@@ -445,21 +445,21 @@ def compare_records(
     public = domain is not None and not domain.inferred
     if domain is not None:
         present = [name for name in domain if name in table.names]
-        found = compare(outside_of(domain.restrict(present), table) if present else {}, domain, tested)
-        found = replace(found, words=_words(table, domain, found.outside, below))
+        comparison = compare(outside_of(domain.restrict(present), table) if present else {}, domain, tested)
+        comparison = replace(comparison, words=_words(table, domain, comparison.outside, below))
     else:
-        found = DataComparison()
+        comparison = DataComparison()
     if public or not recipe:
-        return found
+        return comparison
     numbers_of = read(table, recipe)[1].counts()
     asked = {name: own for name, own in recipe.items() if is_number(own) or not numbers_of[name][Flag.OK]}
     foreign = outside_of(Domain(asked), table) if asked else {}
-    outside = {**{name: own for name, own in found.outside.items() if name not in foreign}, **foreign}
-    whole = {**found.whole, **{name: bounds(name, recipe, implied=True) for name in foreign}}
-    words = {**found.words, **_words(table, recipe, foreign, below)}
-    own = (*found.tested, *foreign)
+    outside = {**{name: own for name, own in comparison.outside.items() if name not in foreign}, **foreign}
+    whole = {**comparison.whole, **{name: bounds(name, recipe, implied=True) for name in foreign}}
+    words = {**comparison.words, **_words(table, recipe, foreign, below)}
+    own = (*comparison.tested, *foreign)
     return replace(
-        found, outside=outside, whole=whole, words=words, tested=tuple(name for name in outside if name in own)
+        comparison, outside=outside, whole=whole, words=words, tested=tuple(name for name in outside if name in own)
     )
 
 

@@ -92,8 +92,8 @@ class Occupancy:
             return cls(published=published, in_data=counted.sizes, counted=counted, outcomes=counted.outcomes)
         if table is None:
             return cls(published=published, in_data=(0,) * n_parts)
-        known = {} if declared is None else {name: declared[name] for name in declared}
-        recipe = {name: known.get(name, attribute) for name, attribute in implied(model.literals).items()}
+        attributes = {} if declared is None else {name: declared[name] for name in declared}
+        recipe = {name: attributes.get(name, attribute) for name, attribute in implied(model.literals).items()}
         rows, classes, outcomes, people = model.apply(counted_records(table, recipe)), model.classes or (), None, None
         labels = None
         if target is not None and target in table.names and classes:
@@ -126,7 +126,7 @@ class Occupancy:
             return n_differing, 0
         # A record of no class, which the model cannot have counted, is a contradiction as well.
         pairs = zip((cell.evidence.counts for cell in model.cells), self.outcomes.tolist(), strict=True)
-        return 0, sum(counts is not None and [*counts, 0] != found for counts, found in pairs)
+        return 0, sum(counts is not None and [*counts, 0] != own for counts, own in pairs)
 
 
 def rounded(model: DecisionTree | RuleList, step: int | None) -> DecisionTree | RuleList:

@@ -209,8 +209,8 @@ def _suite(
     others: tuple[Side, AnyArray],
     random_state: int | np.random.Generator | None,
 ) -> Outcome[MembershipAttacks]:
-    (inside, told), (outside, other) = people, others
-    members, holdout = _both((inside, _on_steps(release, told)), (outside, _on_steps(release, other)))
+    (inside, of_members), (outside, other) = people, others
+    members, holdout = _both((inside, _on_steps(release, of_members)), (outside, _on_steps(release, other)))
     # The midpoint attack is made tree by tree elsewhere; one candidate spares the suite's own.
     one = np.zeros((1, 1))
     return Measured(

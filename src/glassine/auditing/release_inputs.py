@@ -62,8 +62,8 @@ class Side:
     def counts(self, by: npt.NDArray[np.integer], n: int, *, distinct: bool = False) -> Ints:
         """Return how many people, or records, lie in each of n parts; ``by`` has shape (n_records,), -1 for none."""
         # It is the number of distinct records where that is asked for and smaller.
-        held = np.bincount(by[by >= 0], minlength=n) if self.persons is None else self.persons.counts(by, n)
-        return np.minimum(held, distinct_records(self.columns).counts(by, n)) if distinct else held
+        sizes = np.bincount(by[by >= 0], minlength=n) if self.persons is None else self.persons.counts(by, n)
+        return np.minimum(sizes, distinct_records(self.columns).counts(by, n)) if distinct else sizes
 
     def mean(self, values: AnyArray) -> float:
         """Return the mean over the people, or records, of what the records of one are on average."""
@@ -146,16 +146,16 @@ class ReleaseInputs:
             counts = self._published()
             if counts is None:
                 return None
-            held = counts.sum(axis=1)
+            leaf_sizes = counts.sum(axis=1)
             return ReleaseLeaves(
                 group=group,
                 cell=cell,
-                sizes=held,
+                sizes=leaf_sizes,
                 counts=counts,
                 of_record=None,
                 origin="published",
-                groups=np.bincount(group, weights=held, minlength=self.release.n_groups).astype(np.int64),
-                number=int(held.sum()),
+                groups=np.bincount(group, weights=leaf_sizes, minlength=self.release.n_groups).astype(np.int64),
+                number=int(leaf_sizes.sum()),
             )
         of_record = np.empty(len(self.groups), dtype=np.intp)
         for index, tree in enumerate(self.release.trees):
@@ -267,8 +267,8 @@ def inputs_of_data(release: SurrogateRelease, people: Sample, holdout: Sample) -
     _, _, opened = open_records(people.data, release.domain)
     columns, odd = _read(opened, release.domain)
     if columns is None:
-        told = [sentence(name, None, bounds(name, release.domain), why) for name, why in odd.items()]
-        lacking = first_of(told, mark="")
+        sentences = [sentence(name, None, bounds(name, release.domain), why) for name, why in odd.items()]
+        lacking = first_of(sentences, mark="")
         return ReleaseInputs(release=release, lacking=lacking, others=others, outside=odd, outside_others=odd_others)
     whose = _persons_of(people.data)
     groups = _groups(release, opened, columns, whose)

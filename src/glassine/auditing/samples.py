@@ -126,12 +126,12 @@ def _by_person(data: Sample, others: Sample) -> tuple[Sample, Sample]:
         frame = frame_of(sample.data)
         records = sample.data if frame is None or isinstance(sample.data, RecordTable) else RecordTable(held(frame))
         sides.append(with_persons(records, sample.persons, what))
-    members, strangers = sides
-    if members is None and strangers is None:
+    members, nonmembers = sides
+    if members is None and nonmembers is None:
         raise InvalidParameterError(
             f"{parameter('persons')} says whose records are given, and none are.", remedy=f"Pass {parameter('data')}."
         )
-    return replace(data, data=members), replace(others, data=strangers)
+    return replace(data, data=members), replace(others, data=nonmembers)
 
 
 def _without_target(sample: Sample, what: str) -> Sample:

@@ -107,21 +107,21 @@ def fault(plain: object, expected: Mapping[str, Any] | None = None, place: str =
     """Return the place where plain values are not as a schema says, that of findings by default; None if all are."""
     expected = _schema() if expected is None or expected.get("$ref") == "#" else expected
     for choices in filter(None, (expected.get("anyOf"), expected.get("oneOf"))):
-        found = [fault(plain, choice, place) for choice in choices]
+        faults = [fault(plain, choice, place) for choice in choices]
         # The choice that goes deepest is the one that was meant.
-        return None if None in found else max(filter(None, found), key=len)
+        return None if None in faults else max(filter(None, faults), key=len)
     if ("const" in expected and plain != expected["const"]) or ("enum" in expected and plain not in expected["enum"]):
         return place
     if "type" in expected and not _is_type(plain, expected["type"]):
         return place
     inner: list[tuple[object, Any, str]] = []
     if isinstance(plain, Mapping):
-        known, rest = expected.get("properties", {}), expected.get("additionalProperties", {})
+        properties, rest = expected.get("properties", {}), expected.get("additionalProperties", {})
         if not plain.keys() >= set(expected.get("required", ())) or (
-            rest is False and not plain.keys() <= known.keys()
+            rest is False and not plain.keys() <= properties.keys()
         ):
             return place
-        inner = [(entry, known.get(key, rest), f"{place}.{key:.40}") for key, entry in plain.items()]
+        inner = [(entry, properties.get(key, rest), f"{place}.{key:.40}") for key, entry in plain.items()]
     elif isinstance(plain, list | tuple):
         heads = expected.get("prefixItems", ())
         if len(plain) < expected.get("minItems", 0):

@@ -32,9 +32,9 @@ def shadow_ensemble(ensemble: TreeEnsemble, records: RecordTable) -> Any:
     from sklearn.preprocessing import OneHotEncoder
 
     frame = as_table(records).frame
-    known = [name for name in ensemble.attributes if name in frame.columns]
-    numbers = [name for name in known if frame[name].dtype.is_numeric()]
-    text = [name for name in known if name not in numbers]
+    columns = [name for name in ensemble.attributes if name in frame.columns]
+    numbers = [name for name in columns if frame[name].dtype.is_numeric()]
+    text = [name for name in columns if name not in numbers]
     one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     encoder = ColumnTransformer([("numbers", "passthrough", numbers), ("text", one_hot, text)])
     leaves = max(2, round(float(ensemble.leaves.mean())))

@@ -134,7 +134,7 @@ def _judge_sizes(limit: int, sizes: Sizes, case: Case) -> Check:
     small = [size for size in every if size < limit]
     # A small part that is known fails the limit whatever else is unknown: the order of the three returns matters.
     if small:
-        few = {names: sum(size < limit for size in known) for names, known in sizes.parts.items()}
+        few = {names: sum(size < limit for size in part_sizes) for names, part_sizes in sizes.parts.items()}
         listed = [f"{n:,} of {len(sizes.parts[k]):,} {k[len(sizes.parts[k]) != 1]}" for k, n in few.items() if n]
         verb = "holds" if len(small) == 1 else "hold"
         return failed(f"{joined(listed)} {verb} fewer than {limit:,} {case.counted}.", min(small))

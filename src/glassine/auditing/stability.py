@@ -134,10 +134,10 @@ def _stability(subject: TreeSubject) -> Outcome[StabilityFinding]:
     else:
         codes = class_codes(frame[target].to_numpy(), model.classes)
         places = model.apply(frame.select(model.attributes)) * len(model.classes) + codes
-        known = np.bincount(places, minlength=len(model.cells) * len(model.classes))
-        held = [count for cell in model.cells for count in cell.evidence.counts or ()]
+        sizes = np.bincount(places, minlength=len(model.cells) * len(model.classes))
+        counts = [count for cell in model.cells for count in cell.evidence.counts or ()]
         try:
-            bits = counts_given_frame(length, held, known.tolist(), delta)
+            bits = counts_given_frame(length, counts, sizes.tolist(), delta)
         except GlassineError as error:
             return NotApplicable(str(error))
     return Measured(

@@ -60,8 +60,8 @@ class SummarySubject(AdditiveSubject):
     @classmethod
     def check(cls, opened: OpenedModel, inputs: AuditInputs, names: Container[str] | None) -> None:
         """Raise InvalidParameterError if anything is given beside the summary."""
-        given = {"domain=": inputs.domain, "data=": names or inputs.data, "holdout=": inputs.holdout}
-        if named := [parameter(name) for name, value in given.items() if value is not None]:
+        arguments = {"domain=": inputs.domain, "data=": names or inputs.data, "holdout=": inputs.holdout}
+        if named := [parameter(name) for name, value in arguments.items() if value is not None]:
             raise InvalidParameterError("a summary is audited alone.", remedy=f"Leave {' and '.join(named)} out.")
         name = inputs.settings.sensitive
         if name is not None and name not in opened.value.additive().attributes:

@@ -45,18 +45,18 @@ def _outcome_counts(tree: TreeSubject) -> OutcomeCounts | None:
     """Return who of each outcome is in each part, by the best that is known; None where nothing is."""
     model, occupancy = tree.model, tree.occupancy
     people, classes = (None, None) if tree.accepted else (occupancy.people, occupancy.classes)
-    published, known = [cell.evidence.counts for cell in model.cells], None
+    published, counts = [cell.evidence.counts for cell in model.cells], None
     if people is not None:
-        known = people.counts if people.counts.any() else people.sizes[:, None]
+        counts = people.counts if people.counts.any() else people.sizes[:, None]
     elif model.counts_are_exact and None not in published:
-        known = np.array(published)
+        counts = np.array(published)
     elif classes is not None:
-        known = classes
+        counts = classes
     elif None not in tree.record_sizes:
-        known = np.array(tree.record_sizes)[:, None]
-    if known is None:
+        counts = np.array(tree.record_sizes)[:, None]
+    if counts is None:
         return counts_by_statement(model, tree.inputs.statements, noisy=tree.noise is not None)
-    exact = known.astype(np.float64)
+    exact = counts.astype(np.float64)
     return OutcomeCounts(lower=exact, upper=exact, n_outcomes=len(model.classes or ()) or 1)
 
 
@@ -64,9 +64,9 @@ def counts_by_statement(model: DecisionTree | RuleList, statements: Statements, 
     """Return counts within what the publisher states of them: the step of rounding, or the smallest leaf; else None."""
     n_outcomes, cells = len(model.classes or ()) or 1, model.cells
     if statements.smallest_leaf is not None:
-        known = [None if noisy or model.approximate else cell.evidence.size for cell in cells]
-        least = [float(statements.smallest_leaf) if size is None else float(size) for size in known]
-        most = [MANY if size is None else float(size) for size in known]
+        sizes = [None if noisy or model.approximate else cell.evidence.size for cell in cells]
+        least = [float(statements.smallest_leaf) if size is None else float(size) for size in sizes]
+        most = [MANY if size is None else float(size) for size in sizes]
         return OutcomeCounts(lower=np.array(least)[:, None], upper=np.array(most)[:, None], n_outcomes=n_outcomes)
     published = [cell.evidence.counts for cell in cells]
     counts: Any = published if None not in published else [cell.evidence.size for cell in cells]
@@ -244,8 +244,10 @@ def facts_of_values(tree: TreeSubject, outcome: Outcome[ValueLeakage], raw: Raw)
     values, facts = outcome.value, dict[str, Fact[Any]]()
     if not tree.of_classes:
         # Without the values of records nothing is judged: a file does not show them.
-        found: Fact[Any] = None if values.contributions is None else Measured(values.contributions)
-        facts["contributions"] = NotApplicable(STANDS) if found is not None and tree.claim_stands else found
+        contributions: Fact[Any] = None if values.contributions is None else Measured(values.contributions)
+        facts["contributions"] = (
+            NotApplicable(STANDS) if contributions is not None and tree.claim_stands else contributions
+        )
     return facts | {
         "thresholds": Measured(thresholds_fact(tree.inputs.policy, values, tree.cut)),
         "named": Measured(_named(tree, values, raw)),

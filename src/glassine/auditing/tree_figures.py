@@ -306,8 +306,8 @@ class TreeSubject(Subject):
             return
         yield UNCOVERED
         if claim.accepted and self.has_data:
-            held = self.occupancy.in_data if self.occupancy.people is None else self.occupancy.people.sizes.tolist()
-            smallest = self.inputs.suppression.count(min((size for size in held if size), default=0))
+            sizes = self.occupancy.in_data if self.occupancy.people is None else self.occupancy.people.sizes.tolist()
+            smallest = self.inputs.suppression.count(min((size for size in sizes if size), default=0))
             of = "" if self.occupancy.people is None else " people"
             yield RecordNote(f"The smallest {self.part} that captures any record of the data captures {smallest}{of}.")
 
@@ -321,10 +321,10 @@ def _compared(
     """Return how training records differ from what a model and the domain, with and without the target, say."""
     tested, (declared, domain), disclosure = attributes_of(model.literals), domains, inputs.settings.disclosure
     if occupancy.counted is not None and declared is not None:
-        found = replace(compare(occupancy.counted.outside, declared, tested), counted=True)
+        comparison = replace(compare(occupancy.counted.outside, declared, tested), counted=True)
     elif occupancy.table is None or (disclosure is not None and disclosure.training == "sample"):
         return DataComparison()
     else:
-        found = compare_records(occupancy.table, domain, implied(model.literals), tested, inputs.suppression.below)
+        comparison = compare_records(occupancy.table, domain, implied(model.literals), tested, inputs.suppression.below)
     n_differing, n_contrary = occupancy.differing(model)
-    return replace(found, n_parts=len(model.cells), n_differing=n_differing, n_contrary=n_contrary)
+    return replace(comparison, n_parts=len(model.cells), n_differing=n_differing, n_contrary=n_contrary)

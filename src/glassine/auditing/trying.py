@@ -206,8 +206,8 @@ def try_remedy(
         copy = FileContent(path=Path("scrubbed.json"), data=written(done.model, writer("json", done.model)))
     again = load_judged(copy, domain)
     records = {"holdout": None if holdout.data is None else holdout, "persons": members.persons}
-    beside: dict[str, Any] = {"domain": domain, "policy": policy, "settings": settings, **records}
-    findings = audit(again, members.data, members.target, **beside)
+    options: dict[str, Any] = {"domain": domain, "policy": policy, "settings": settings, **records}
+    findings = audit(again, members.data, members.target, **options)
     remedy = replace(remedy, parameters=parameters)
     tried = TriedRemedy(remedy=remedy, does=_described(model, remedy, findings.counted), file=copy, findings=findings)
     if done is not None:
@@ -257,6 +257,6 @@ def _described(model: PublishedModel | TreeEnsemble, remedy: Remedy, counted: st
         having.append(f"leaves merged to a membership advantage of at most {parameters['largest_advantage']:g}")
     if not additive and counts == "coarsen":
         having.append(f"counts rounded to multiples of {parameters.get('base', 10)}")
-    without = "the sizes of bins" if additive else "counts"
-    ending = f", without {without}" if counts == "remove" or (additive and counts != "keep") else ""
+    left_out = "the sizes of bins" if additive else "counts"
+    ending = f", without {left_out}" if counts == "remove" or (additive and counts != "keep") else ""
     return f"A copy with {joined(having)}{ending}."

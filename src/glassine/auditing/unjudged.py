@@ -163,10 +163,10 @@ def unjudged_kind(data: bytes, error: GlassineError) -> UnjudgedKind | None:
         return ENSEMBLE
     if not isinstance(error, UnsupportedModelError | UnreadableFileError):
         return None
-    for known, kind_of in READERS:
+    for detect, kind_of in READERS:
         # What is damaged is of no kind: the error of its reader stays.
         with suppress(Exception):
-            if known(data):
+            if detect(data):
                 return kind_of(data)
     return None
 
@@ -196,8 +196,8 @@ def _of_archive(data: bytes) -> UnjudgedKind | None:
 def _of_pickle(data: bytes) -> UnjudgedKind | None:
     """Return the kind of a pickle by the names of modules in it, of which none is loaded."""
     # The mark of a class, a letter, stands before its module in the older protocols.
-    found = {name.decode() for name in NAME.findall(expanded(data))}
-    return _of_modules(found | {name[1:] for name in found if name.startswith("c")})
+    names = {name.decode() for name in NAME.findall(expanded(data))}
+    return _of_modules(names | {name[1:] for name in names if name.startswith("c")})
 
 
 def _of_pmml(data: bytes) -> UnjudgedKind | None:

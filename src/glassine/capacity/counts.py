@@ -183,21 +183,27 @@ def counts_given_frame(structure_bits: float, members: Sequence[int], frame: Seq
     >>> round(counts_given_frame(31.7, [1526] * 16, [3052] * 16, 0.05), 0)
     42.0
     """
-    held, known = [int(count) for count in members], [int(count) for count in frame]
-    if len(held) != len(known) or not held or any(not 0 <= c <= m for c, m in zip(held, known, strict=True)):
+    inside, of_frame = [int(count) for count in members], [int(count) for count in frame]
+    if (
+        len(inside) != len(of_frame)
+        or not inside
+        or any(not 0 <= c <= m for c, m in zip(inside, of_frame, strict=True))
+    ):
         raise InvalidParameterError(
             f"{parameter('members')} must be one count per cell of {parameter('frame')}, at most the count there; got "
-            f"{first_of(held)} of {first_of(known)}."
+            f"{first_of(inside)} of {first_of(of_frame)}."
         )
-    size, n = check_draw(sum(known), sum(held))
+    size, n = check_draw(sum(of_frame), sum(inside))
     if 2 * n != size:
         raise InvalidParameterError(
             f"the refund of counts needs a sample of exactly half of the frame, got {n:,} of {size:,}.",
             remedy="Leave one person out of an odd frame, or charge the counts in full.",
         )
-    length = _log_choose(size, n, up=True) - sum(_log_choose(m, c, up=False) for c, m in zip(held, known, strict=True))
+    length = _log_choose(size, n, up=True) - sum(
+        _log_choose(m, c, up=False) for c, m in zip(inside, of_frame, strict=True)
+    )
     full = conditional_bits(structure_bits + max(length, 0.0), delta) + draw_dependence(size, n)
-    refund = sum(0.5 * math.log2(m / MODE) for m in known if m >= SMALLEST_REFUNDED)
+    refund = sum(0.5 * math.log2(m / MODE) for m in of_frame if m >= SMALLEST_REFUNDED)
     least = SMALLEST_REFUNDED
     share = 0.5 * math.log2(least / MODE) / (least * (1 - math.pow(MODE / least, 1 / math.log(4))))
     return min(full, max(full - refund, 0.0) / (1 - share)) * (1 + SLACK)

@@ -88,11 +88,11 @@ def retrained(
     check_whole(times, "times", FEWEST, MOST)
     if not callable(train):
         raise InvalidParameterError(f"{parameter('train')} must be callable.")
-    found: list[Hashable] = []
+    models: list[Hashable] = []
     for number in range(times):
         if not within():
             return None  # A shorter batch would be fixed by how long models take, which may depend on the draw
-        found.append(train(number))
+        models.append(train(number))
         if progress is not None:
             progress(number + 1, times)
-    return found
+    return models

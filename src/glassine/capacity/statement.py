@@ -241,13 +241,13 @@ def average_case(
     n, delta = check_whole(n, "n", 1, 10**12), check_delta(delta)
     figures = declared.figures_bits(published, n) * published.models
     structure = declared.structure(published) * published.models
-    given = conditional_bits(declared.bits(published, n, refunded=True), delta)
+    conditional = conditional_bits(declared.bits(published, n, refunded=True), delta)
     games = [
         GameBound(
             game="fresh",
-            bits=tenths_up(given),
-            mean_advantage=rounded_up(fresh_advantage(given / n)),
-            true_positive_rate=rounded_up(fresh_success(FALSE_POSITIVES, given / n)),
+            bits=tenths_up(conditional),
+            mean_advantage=rounded_up(fresh_advantage(conditional / n)),
+            true_positive_rate=rounded_up(fresh_success(FALSE_POSITIVES, conditional / n)),
         )
     ]
     if population is not None:

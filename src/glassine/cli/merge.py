@@ -80,16 +80,16 @@ def merge_command(
     from glassine.formats import write_model
     from glassine.learners.additive.merging import merge
 
-    given = wish.site_certificate or []
-    if given and len(given) != len(sites):
+    stated = wish.site_certificate or []
+    if stated and len(stated) != len(sites):
         raise InvalidParameterError(
-            f"--site-certificate is given {len(given)} times for {len(sites)} models.",
+            f"--site-certificate is given {len(stated)} times for {len(sites)} models.",
             remedy="Give one for each, in order.",
         )
     certified = beside(wish.output)
-    check_outputs([wish.output, certified], [*sites, *given], overwrite=wish.overwrite)
+    check_outputs([wish.output, certified], [*sites, *stated], overwrite=wish.overwrite)
     check_ending(wish.output, (".json",), "models are written as JSON")
-    read = [_read(path, given[place] if given else None) for place, path in enumerate(sites)]
+    read = [_read(path, stated[place] if stated else None) for place, path in enumerate(sites)]
     models, certificates = zip(*read, strict=True)
     try:
         merged = merge(models, certificates, persons="disjoint" if wish.disjoint_persons else "shared")

@@ -184,10 +184,10 @@ def in_commands(
     holder = None if findings.holder is None else in_commands(findings.holder, files, records)
     everything = {**(files or {}), **(records or {})}
     open_ = [one for one in findings.advice if not is_given(one, everything)]
-    given = (Remedy(text=ALL_GIVEN),) if len(open_) < len(findings.advice) else ()
-    advice = (*_commands(open_, files), *given)
+    remaining = (Remedy(text=ALL_GIVEN),) if len(open_) < len(findings.advice) else ()
+    advice = (*_commands(open_, files), *remaining)
     if records and findings.holder is None:
-        named = (*_commands(open_, everything), *given)
+        named = (*_commands(open_, everything), *remaining)
         advice = tuple(
             replace(one, text=CheckerText(one.text, bare.text), command=CheckerText(one.command, bare.command))
             for one, bare in zip(named, advice, strict=True)

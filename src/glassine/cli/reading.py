@@ -450,10 +450,10 @@ def identifiers(person: str | None) -> dict[str, Attribute]:
 
 def check_person(person: str | None, names: Mapping[Path | None, Sequence[str] | None]) -> None:
     """Raise if records lack the column of identifiers, or none are given; ``names`` are the columns of each file."""
-    given = {path: columns for path, columns in names.items() if path is not None}
-    if person is not None and not given:
+    columns_of_files = {path: columns for path, columns in names.items() if path is not None}
+    if person is not None and not columns_of_files:
         raise InvalidParameterError("--person names a column of the records, and none are given.", remedy="Add --data.")
-    for path, columns in given.items():
+    for path, columns in columns_of_files.items():
         if person is not None and columns is not None and person not in columns:
             raise InvalidDataError(
                 f"--person names {person!r}, which is not a column of {path}.",

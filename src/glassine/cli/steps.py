@@ -156,89 +156,89 @@ def _options(parameters: Mapping[str, bool | float | str | None]) -> list[str]:
     ]
 
 
-def _of_audit(remedy: Remedy, given: Given) -> str:
+def _of_audit(remedy: Remedy, stated: Given) -> str:
     """Return what the same audit is to be given more: nothing twice, and what an option needs beside it."""
     asked: dict[str, None] = {}
     for name in remedy.parameters:
         asked |= dict.fromkeys((*NEEDS.get(name, ()), name))
-    missing = [name for name in asked if ROLES.get(name, name) not in given]
+    missing = [name for name in asked if ROLES.get(name, name) not in stated]
     pieces = []
     # Where all of it was given, it is to be given otherwise.
     for name in missing or list(remedy.parameters):
         value = remedy.parameters.get(name)
         if name == "domain":
-            filled = "" if "data" in given else " and filled in"
-            pieces.append(f"`--domain {given.draft}`, drafted with `{given.drafting}`{filled}")
+            filled = "" if "data" in stated else " and filled in"
+            pieces.append(f"`--domain {stated.draft}`, drafted with `{stated.drafting}`{filled}")
         elif name == "clean_copy":
-            pieces.append(f"`--clean-copy {free(given.names.get('clean copy', 'FILE'))}`")
+            pieces.append(f"`--clean-copy {free(stated.names.get('clean copy', 'FILE'))}`")
         else:
             pieces += [f"`{option}`" for option in _options({name: value})]
     return ", ".join(pieces)
 
 
-def _of_scrub(remedy: Remedy, given: Given) -> str:
+def _of_scrub(remedy: Remedy, stated: Given) -> str:
     words = ["glassine scrub", *_options(remedy.parameters)]
-    read = given.read("data", "target", "person", "policy")
-    if "model" in given:
-        copy = free(AGAIN if PurePath(given.plain["model"]).name.startswith("scrubbed") else COPY)
-        words = ["glassine scrub", given["model"], f"--domain {given.draft}", *words[1:]]
+    read = stated.read("data", "target", "person", "policy")
+    if "model" in stated:
+        copy = free(AGAIN if PurePath(stated.plain["model"]).name.startswith("scrubbed") else COPY)
+        words = ["glassine scrub", stated["model"], f"--domain {stated.draft}", *words[1:]]
         return f"`{' '.join([*words, *read, f'-o {copy}'])}`"
     return f"`{' '.join([*words, *read])}`"
 
 
-def _of_fit(remedy: Remedy, given: Given) -> str:
+def _of_fit(remedy: Remedy, stated: Given) -> str:
     """Return the command that trains a private model in place of this one."""
     parameters = dict(remedy.parameters)
     learner, epsilon = str(parameters.pop("model", "tree")), parameters.pop("epsilon", 1)
-    classes = [given.predicted]
+    classes = [stated.predicted]
     words = [
         f"glassine fit {learner}",
-        given.names.get("data", "RECORDS"),
-        f"--target {given.names.get('target', 'COLUMN')}",
-        f"--domain {given.draft if 'data' in given else given.names.get('domain', 'FILE')}",
+        stated.names.get("data", "RECORDS"),
+        f"--target {stated.names.get('target', 'COLUMN')}",
+        f"--domain {stated.draft if 'data' in stated else stated.names.get('domain', 'FILE')}",
         *classes,
         *_options({"epsilon": epsilon, **parameters}),
-        *([given.options[WRITTEN]] if given.options[WRITTEN] and "data" in given else []),
+        *([stated.options[WRITTEN]] if stated.options[WRITTEN] and "data" in stated else []),
         f"-o {free(PRIVATE)}",
     ]
     return f"`{' '.join(words)}`"
 
 
-def _of_explain(remedy: Remedy, given: Given) -> str:
+def _of_explain(remedy: Remedy, stated: Given) -> str:
     """Return the command that makes a release again."""
-    black_box = ["--black-box FILE", f"--target {given['target']}"] if "target" in given else ["--black-box FILE"]
-    person = [f"--person {given['person']}"] if "person" in given else []
+    black_box = ["--black-box FILE", f"--target {stated['target']}"] if "target" in stated else ["--black-box FILE"]
+    person = [f"--person {stated['person']}"] if "person" in stated else []
     domain = [] if "domain" in remedy.parameters else ["--domain FILE"]
-    classes = [f"--classes {given['classes']}"] if CLASSES in given else []
-    words = ["glassine explain make", given.names.get("data", "RECORDS"), *black_box, *person, *domain, *classes]
-    if given.options[WRITTEN] and "data" in given:
-        words.append(given.options[WRITTEN])
+    classes = [f"--classes {stated['classes']}"] if CLASSES in stated else []
+    words = ["glassine explain make", stated.names.get("data", "RECORDS"), *black_box, *person, *domain, *classes]
+    if stated.options[WRITTEN] and "data" in stated:
+        words.append(stated.options[WRITTEN])
     return f"`{' '.join([*words, *_options(remedy.parameters), f'-o {free(EXPLAINED)}'])}`"
 
 
-def _of_disclose(remedy: Remedy, given: Given) -> str:
-    read = [f"--{role} {given.names.get(role, _place(role))}" for role in ("data", "target", "sensitive")]
-    read += [f"--{role} {given[role]}" for role in ("domain", "person", "policy") if role in given]
-    read += filter(None, given.options.values())
-    words = ["glassine audit", given.names.get("model", "MODEL"), "--only disclosure", *_options(remedy.parameters)]
+def _of_disclose(remedy: Remedy, stated: Given) -> str:
+    read = [f"--{role} {stated.names.get(role, _place(role))}" for role in ("data", "target", "sensitive")]
+    read += [f"--{role} {stated[role]}" for role in ("domain", "person", "policy") if role in stated]
+    read += filter(None, stated.options.values())
+    words = ["glassine audit", stated.names.get("model", "MODEL"), "--only disclosure", *_options(remedy.parameters)]
     return f"`{' '.join([*words, *read])}`"
 
 
-def _of_rebuild(remedy: Remedy, given: Given) -> str:
-    read = [f"--{role} {given.names.get(role, 'FILE')}" for role in ("domain", "data")]
-    words = ["glassine rebuild", *(given.models or ["MODEL..."]), *read, *given.read("policy"), "--count-from-data"]
-    return f"`{' '.join([*words, *([given.options[WRITTEN]] if given.options[WRITTEN] else [])])}`"
+def _of_rebuild(remedy: Remedy, stated: Given) -> str:
+    read = [f"--{role} {stated.names.get(role, 'FILE')}" for role in ("domain", "data")]
+    words = ["glassine rebuild", *(stated.models or ["MODEL..."]), *read, *stated.read("policy"), "--count-from-data"]
+    return f"`{' '.join([*words, *([stated.options[WRITTEN]] if stated.options[WRITTEN] else [])])}`"
 
 
-def _of_domain(remedy: Remedy, given: Given) -> str:
-    if "domain" in given:
-        return f"`{given['domain']}`"
-    return f"`{given.draft}`, drafted with `{given.drafting}` and passed with `--domain {given.draft}`,"
+def _of_domain(remedy: Remedy, stated: Given) -> str:
+    if "domain" in stated:
+        return f"`{stated['domain']}`"
+    return f"`{stated.draft}`, drafted with `{stated.drafting}` and passed with `--domain {stated.draft}`,"
 
 
-def _of_check(remedy: Remedy, given: Given) -> str:
-    records = " ".join(filter(None, [given.names.get("data", "RECORDS"), given.options[WRITTEN]]))
-    return f"`glassine domain check {given.names.get('domain', 'DOMAIN')} --data {records}`"
+def _of_check(remedy: Remedy, stated: Given) -> str:
+    records = " ".join(filter(None, [stated.names.get("data", "RECORDS"), stated.options[WRITTEN]]))
+    return f"`glassine domain check {stated.names.get('domain', 'DOMAIN')} --data {records}`"
 
 
 STEPS = {

@@ -125,8 +125,8 @@ def _model_lines(outcome: Outcome) -> list[str]:
     if outcome.order.model == ADDITIVE:
         additive: Any = _shortened(outcome.estimator.model_)
         return _term_lines(additive)
-    shown = model_text(_shortened(outcome.estimator.model_), _with_stars(outcome.estimator.domain_))
-    lines = shown.rstrip("\n").split("\n")
+    text = model_text(_shortened(outcome.estimator.model_), _with_stars(outcome.estimator.domain_))
+    lines = text.rstrip("\n").split("\n")
     if lines[0].startswith(COMMENT):  # the guarantee follows in words
         del lines[0]
     if outcome.order.model in (RULE_LIST, GREEDY):  # of what a reader of the file needs, the classes stand below
@@ -165,11 +165,11 @@ def _shortened(model: DecisionTree | RuleList | AdditiveModel) -> DecisionTree |
 
 def _with_stars(domain: Domain) -> Domain:
     """Return a domain in which prefixes are texts, as in the model that is shown."""
-    shown = {name: domain[name] for name in domain}
-    for name, one in shown.items():
+    attributes = {name: domain[name] for name in domain}
+    for name, one in attributes.items():
         if isinstance(one, Category):
-            shown[name] = Category(tuple(dict.fromkeys(_starred(one.values))), missing=one.missing)
-    return Domain(shown)
+            attributes[name] = Category(tuple(dict.fromkeys(_starred(one.values))), missing=one.missing)
+    return Domain(attributes)
 
 
 def _starred(values: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
@@ -313,11 +313,11 @@ def _hardly_any(outcome: Outcome) -> list[str]:
     if seen >= noise:
         return []
     named = f"one of the classes {first_of(model.classes, 6)}" if model.classes else "a number"
-    unread = f"hardly any record may have {named} in {target!r}"
+    sentence = f"hardly any record may have {named} in {target!r}"
     said = (
-        f"The model has no terms: {unread}, or no attribute may predict it."
+        f"The model has no terms: {sentence}, or no attribute may predict it."
         if outcome.order.model in ADDED
-        else f"What is published may be noise alone: {unread}."
+        else f"What is published may be noise alone: {sentence}."
     )
     return [f"{said} Look at how values are written. If they are right, the records are few for this epsilon."]
 

@@ -98,8 +98,8 @@ def _own(takes: str, classifier: str, regressor: str = "") -> Make:
     def make(shape: Shape, epsilon: float, seed: int) -> Any:
         # Imported by name when it is made: all learners together take longer than a small fit.
         learner = getattr(import_module("glassine.learners"), shape.either(classifier, regressor))
-        known = {"epsilon": epsilon, "random_state": seed}
-        parameters = {name: known[name] if name in known else getattr(shape, name) for name in takes.split()}
+        arguments = {"epsilon": epsilon, "random_state": seed}
+        parameters = {name: arguments[name] if name in arguments else getattr(shape, name) for name in takes.split()}
         return learner(**parameters, **(shape.private if "epsilon" in parameters else shape.public))
 
     return make

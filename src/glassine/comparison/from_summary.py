@@ -86,14 +86,14 @@ def compare_models(
     rows: list[SummaryRow] = []
     refusals: list[InvalidParameterError] = []
     asked = [(kind, *one) for kind in OF_A_SUMMARY if kind in models for one in makes[kind]]
-    for kind, given, make in asked:
+    for kind, settings, make in asked:
         try:
-            found = summary.reported(make(), bootstrap=bootstrap)
+            report = summary.reported(make(), bootstrap=bootstrap)
         except InvalidParameterError as error:
             refusals.append(error)
-            rows.append(SummaryRow(model=kind, parameters=given, estimate=None, refusal=str(error.message)))
+            rows.append(SummaryRow(model=kind, parameters=settings, estimate=None, refusal=str(error.message)))
         else:
-            rows.append(SummaryRow(model=kind, parameters=given, estimate=found))
+            rows.append(SummaryRow(model=kind, parameters=settings, estimate=report))
     if len(refusals) == len(rows):
         raise refusals[0]
 

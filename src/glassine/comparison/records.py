@@ -58,8 +58,8 @@ class ClassTarget:
     def scores(self, model: Any, records: Any, truth: AnyArray) -> Scores:
         """Return accuracy, AUROC and log-loss of a model on records and their classes, shape (n,)."""
         foretold = full_probabilities(model, model.predict_proba(records), len(self.names))
-        found = Quality.measured(np.asarray(model.predict(records)), truth, foretold)
-        return {"accuracy": found.accuracy, "auroc": found.auroc, "log_loss": found.log_loss}
+        quality = Quality.measured(np.asarray(model.predict(records)), truth, foretold)
+        return {"accuracy": quality.accuracy, "auroc": quality.auroc, "log_loss": quality.log_loss}
 
 
 @dataclass(frozen=True, slots=True)

@@ -426,11 +426,11 @@ def _range_of(records: Labelled) -> tuple[float, float] | None:
 def _stated(domain: Domain) -> dict[str, Any]:
     """Return what a domain declares; of an attribute that was taken from the data, no value of a record."""
     plain = to_dict(domain)
-    told = [
+    sentences = [
         {name: one[name] for name in ("name", "type", "inferred")} if one.get("inferred") else one
         for one in plain["attributes"]
     ]
-    return {**plain, "attributes": told}
+    return {**plain, "attributes": sentences}
 
 
 def _identity(records: Labelled, target: str, task: Task) -> dict[str, Any]:

@@ -211,9 +211,9 @@ def compare_twin(
     )
     sides, attacks = [], []
     for side, one, coded in ((called, model, False), (title, twin, by_code)):
-        found = _attacked(one, whole, len(inside), coded, random_state)
-        sides.append(_side(side, one, whole, len(inside), coded, found))
-        attacks.append(found)
+        attacked_model = _attacked(one, whole, len(inside), coded, random_state)
+        sides.append(_side(side, one, whole, len(inside), coded, attacked_model))
+        attacks.append(attacked_model)
     # Of a person with k records a guarantee for records allows k epsilon, so that attacks on people say nothing of it.
     comparable = claim is None or persons is None or claim.records_per_person is not None
     ceiling = claim.membership_advantage if claim is not None and claim.holds and comparable else None
@@ -306,10 +306,12 @@ def _of_another_library(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
         fitted = additive_from_interpret(machine.fit(_matrix(frame, names), labels), domain)
         return "interpret's additive model, trained on the same records", fitted
     base = _base_class(model)
-    known = base().get_params()
+    parameters = base().get_params()
     # What the private class does not use is None there.
-    shared = {k: v for k, v in model.get_params().items() if k in known and (v is not None or known[k] is None)}
-    if "random_state" in known:
+    shared = {
+        k: v for k, v in model.get_params().items() if k in parameters and (v is not None or parameters[k] is None)
+    }
+    if "random_state" in parameters:
         shared["random_state"] = 0
     learner = encoded(domain, base(**shared), scaled=hasattr(base, "decision_function"), by_place=True)
     title = f"scikit-learn's {base.__name__} of the same parameters, trained on the same records"
@@ -391,12 +393,12 @@ def _quality(model: object, whole: Labelled, n: int, coded: bool) -> Quality:
         return Quality(accuracy=float(right.mean()))
     own = [str(name) for name in (range(len(whole.classes)) if coded else whole.classes)]
     with _unnamed():
-        given = np.asarray(asked.predict_proba(whole.frame[n:]), dtype=float)
+        probabilities = np.asarray(asked.predict_proba(whole.frame[n:]), dtype=float)
     # A class that the model does not know has probability 0.
     foretold = np.zeros((len(truth), len(own)))
     for column, name in enumerate(np.asarray(names).tolist()):
         if str(name) in own:
-            foretold[:, own.index(str(name))] = given[:, column]
+            foretold[:, own.index(str(name))] = probabilities[:, column]
     return Quality.measured(np.where(right, truth, -1), truth, foretold)
 
 
@@ -406,7 +408,7 @@ def _off(model: object, whole: Labelled, n: int) -> Array:
         return errors_of(model, LabelledRecords.read(Sample(whole.frame[n:], whole.labels[n:]), "non-members"))
 
 
-def _side(title: str, model: object, whole: Labelled, n: int, coded: bool, found: MembershipAttacks) -> TwinSide:
+def _side(title: str, model: object, whole: Labelled, n: int, coded: bool, attacks: MembershipAttacks) -> TwinSide:
     accuracy, rmse, quality = None, None, None
     if isinstance(whole.target, ClassTarget):
         right = _right(model, whole, n, coded)
@@ -414,8 +416,8 @@ def _side(title: str, model: object, whole: Labelled, n: int, coded: bool, found
         quality = _quality(model, whole, n, coded)
     else:
         rmse = root_mean_square(_off(model, whole, n), CONFIDENCE)
-    strongest = found.strongest
-    made = found.results
+    strongest = attacks.strongest
+    made = attacks.results
     return TwinSide(
         title=title,
         accuracy=accuracy,
@@ -439,15 +441,15 @@ def _epsilon(result: MembershipResult) -> float:
     return max(0.0, *(math.log(hit / alarm) for hit, alarm in pairs if hit > 0 and alarm > 0))
 
 
-def _doubts(found: MembershipAttacks) -> tuple[str, ...]:
-    doubts = [found.overlap.statement] if found.overlap.suspicious else []
-    if isinstance(found.shift, Measured) and found.shift.value.shifted:
+def _doubts(attacks: MembershipAttacks) -> tuple[str, ...]:
+    doubts = [attacks.overlap.statement] if attacks.overlap.suspicious else []
+    if isinstance(attacks.shift, Measured) and attacks.shift.value.shifted:
         doubts.append("Members and held-out records differ without the model as well.")
     return tuple(doubts)
 
 
 def _standing(
-    claim: Guarantee | None, ceiling: float | None, found: MembershipAttacks, doubts: tuple[str, ...]
+    claim: Guarantee | None, ceiling: float | None, attacks: MembershipAttacks, doubts: tuple[str, ...]
 ) -> Standing:
     if claim is None:
         return "no guarantee"
@@ -455,8 +457,8 @@ def _standing(
         return "does not hold"
     if doubts or ceiling is None:
         return "unknown"
-    shown = max((result.advantage.low for result in found.results), default=0.0)
-    return "contradicted" if shown > ceiling else "not contradicted"
+    advantage = max((result.advantage.low for result in attacks.results), default=0.0)
+    return "contradicted" if advantage > ceiling else "not contradicted"
 
 
 def _paired(one: Bools, other: Bools) -> Estimate:

@@ -98,7 +98,7 @@ def _words(masks: Sequence[int], width: int) -> npt.NDArray[np.uint64]:
 
 
 def shared_atoms(
-    atoms_in: npt.NDArray[Any], possible: npt.NDArray[Any], held: npt.NDArray[Any], i: int, j: npt.NDArray[Any]
+    atoms_in: npt.NDArray[Any], possible: npt.NDArray[Any], sizes: npt.NDArray[Any], i: int, j: npt.NDArray[Any]
 ) -> npt.NDArray[Any]:
     """Return how many atoms a literal shares with each of some later ones of its block."""
     # Of a literal that holds on few atoms, or on nearly all, few words decide: those where it holds, or where it does
@@ -109,7 +109,7 @@ def shared_atoms(
     part = own if inside else rest
     at = np.flatnonzero(part)
     counted = np.bitwise_count(atoms_in[j[0] : j[-1] + 1, at] & part[at]).sum(axis=1, dtype=np.int64) if len(j) else 0
-    return np.asarray(counted if inside else held[j] - counted)
+    return np.asarray(counted if inside else sizes[j] - counted)
 
 
 # What the domain alone says about rules: which of them can take nothing, or leave nothing, after others.

@@ -121,10 +121,10 @@ def _in_order(values: Iterable[Any]) -> tuple[Any, ...]:
     """
     texts = sorted(values)
     names = [str(text).strip().lower() for text in texts]
-    known = next((one for one in CALENDARS if one.keys() >= set(names)), None)
-    if known is None or len(set(names)) < len(names):
+    calendar = next((one for one in CALENDARS if one.keys() >= set(names)), None)
+    if calendar is None or len(set(names)) < len(names):
         return tuple(texts)
-    return tuple(text for _, text in sorted(zip(map(known.__getitem__, names), texts, strict=True)))
+    return tuple(text for _, text in sorted(zip(map(calendar.__getitem__, names), texts, strict=True)))
 
 
 def _decimals(values: Array) -> int | None:

@@ -128,12 +128,12 @@ def stated_persons(values: object, n_records: int, what: str, column: str | None
             f"{len(whose):,}.",
             remedy="Pass as many.",
         )
-    without = np.flatnonzero(whose.codes < 0).tolist()
-    if without:
-        rows = ", ".join(map(str, without[:LISTED])) + (" and more" if len(without) > LISTED else "")
+    missing = np.flatnonzero(whose.codes < 0).tolist()
+    if missing:
+        rows = ", ".join(map(str, missing[:LISTED])) + (" and more" if len(missing) > LISTED else "")
         raise InvalidDataError(
-            f"{len(without):,} of {n_records:,} records of the {what} have no identifier, so it is not known whose "
-            f"they are: {'row' if len(without) == 1 else 'rows'} {rows} (counted from 0).",
+            f"{len(missing):,} of {n_records:,} records of the {what} have no identifier, so it is not known whose "
+            f"they are: {'row' if len(missing) == 1 else 'rows'} {rows} (counted from 0).",
             remedy="Add the identifiers, or leave these records out.",
         )
     return whose

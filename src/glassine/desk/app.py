@@ -168,10 +168,10 @@ class DeskApp:
         return _plain({"token": token})
 
     async def _redeem(self, request: Any) -> Any:
-        found = self.tickets.redeem(request.path_params["ticket"])
-        if found is None:
+        issued = self.tickets.redeem(request.path_params["ticket"])
+        if issued is None:
             return _problem(404, "Not found", "This address worked once. Open the report again.")
-        content, headers = found
+        content, headers = issued
         return _answer(content, headers.pop("content-type"), headers)
 
     # Routes behind the token

@@ -150,22 +150,22 @@ class Audits:
             if kind == "findings":
                 result["message"] += _verdict_of(desk.folder.read(file.name, LARGEST_FINDINGS))
             return result
-        held = desk.own / "held" / version.sha256
-        if not held.is_file():
-            temporary = held.with_name(f"new-{os.urandom(8).hex()}")
+        kept = desk.own / "held" / version.sha256
+        if not kept.is_file():
+            temporary = kept.with_name(f"new-{os.urandom(8).hex()}")
             try:
                 digest = await asyncio.to_thread(desk.folder.copy, file.name, temporary)
                 if digest != version.sha256:
                     raise DeskError(f"{file.name} changed while it was being read.", path=desk.folder.path / file.name)
-                temporary.rename(held)
+                temporary.rename(kept)
             finally:
                 temporary.unlink(missing_ok=True)
-        done = await self.workers.run(self.job("audit", {file.name: (held, version.sha256)}, answers))
+        done = await self.workers.run(self.job("audit", {file.name: (kept, version.sha256)}, answers))
         verdict = VERDICTS.get(done.status)
         if done.status == 2:
             # No model that can be read: nothing is compared with it later, and nothing is made from it.
             result["kind"] = "other" if "supported model format" in done.message else "unreadable"
-            held.unlink(missing_ok=True)
+            kept.unlink(missing_ok=True)
         result["message"] = done.message if verdict is None else ""
         result["verdict"] = verdict or NOT_AUDITED
         result["page"] = _json(done.files.get("page.json"))
@@ -175,14 +175,14 @@ class Audits:
         result["report"] = done.files.get("report.html", b"").decode(errors="replace")
         return result
 
-    async def certificate(self, file: FileState, beside: FileState) -> Done | None:
+    async def certificate(self, file: FileState, other: FileState) -> Done | None:
         """Return what the verification of a certificate says of a model's bytes; None if they are not held."""
-        held = self.held(file.now)
-        if held is None:
+        kept = self.held(file.now)
+        if kept is None:
             return None
-        reads = {file.name: held, beside.name: self._desk.folder.path / beside.name}
-        digests = {file.name: file.now.sha256, beside.name: beside.now.sha256}
-        words = ("certificate", "verify", "--", f"./{file.name}", f"./{beside.name}")
+        reads = {file.name: kept, other.name: self._desk.folder.path / other.name}
+        digests = {file.name: file.now.sha256, other.name: other.now.sha256}
+        words = ("certificate", "verify", "--", f"./{file.name}", f"./{other.name}")
         async with self._places:
             return await self.workers.run(Job(words=words, reads=reads, digests=digests))
 
@@ -199,11 +199,11 @@ class Audits:
 
     async def trial(self, file: FileState) -> list[dict[str, Any]] | None:
         """Return what each copy would be that a remedy makes; None if the bytes are not held or the worker failed."""
-        held = self.held(file.now)
-        if held is None:
+        kept = self.held(file.now)
+        if kept is None:
             return None
         name, policy = f"model{os.path.splitext(file.name)[1]}", self._desk.settings
-        reads, digests, domain = {name: held}, {name: file.now.sha256}, "-"
+        reads, digests, domain = {name: kept}, {name: file.now.sha256}, "-"
         stated = file.now.answers.get("domain")
         if stated is not None:
             domain = f"domain{os.path.splitext(stated['name'])[1]}"
@@ -222,8 +222,8 @@ class Audits:
                 module="glassine.desk.trial",
             )
             done = await self.workers.run(job)
-        found: list[dict[str, Any]] | None = _json(done.files.get("trial.json"))
-        return found
+        results: list[dict[str, Any]] | None = _json(done.files.get("trial.json"))
+        return results
 
     def job(
         self,

@@ -144,14 +144,14 @@ class Desk:
         RefusedActionError
             If no file has it.
         """
-        found = self._state.files.get(identity)
-        if found is None:
+        file = self._state.files.get(identity)
+        if file is None:
             raise RefusedActionError("there is no such file.", remedy="Look at the list again.")
-        return found
+        return file
 
     def present(self) -> dict[str, FolderFile]:
         """Return the files of the folder by id, as the last :meth:`scan` found them."""
-        return {file_id(name): found for name, (found, _) in self._known.items()}
+        return {file_id(name): entry for name, (entry, _) in self._known.items()}
 
     # Writing
 
@@ -177,24 +177,24 @@ class Desk:
 
     def scan(self) -> int:
         """Look at the folder, record what is new or has changed, and return how many files that were."""
-        found = {one.name: one for one in self.folder.files()}
-        acro = self._read_acro(found)
+        files = {one.name: one for one in self.folder.files()}
+        acro = self._read_acro(files)
         new: list[dict[str, Any]] = []
-        known: dict[str, tuple[FolderFile, str]] = {}
-        for name, one in found.items():
+        digests: dict[str, tuple[FolderFile, str]] = {}
+        for name, one in files.items():
             if self.person.role == "analyst" and name.lower().endswith(RECORDS):
                 continue  # An analyst's tables are records: they are opened when a press of the workbench asks for it
             old = self._known.get(name)
             if old is not None and old[0] == one:
-                known[name] = old
+                digests[name] = old
                 continue
             with suppress(DeskError, OSError):
                 digest, size = self.folder.digest(name)
-                known[name] = (one, digest)
+                digests[name] = (one, digest)
                 state = self._state.files.get(file_id(name))
                 if state is None or state.now.sha256 != digest:
                     new.append(self._received(one, digest, size, acro.get(name)))
-        self._known = known
+        self._known = digests
         if new:
             with self.writing() as log:
                 for body in new:
@@ -357,8 +357,8 @@ class Desk:
     def _check_open(self, file: FileState, version: Version) -> None:
         if version.status(self.settings.needed) != "waiting":
             raise RefusedActionError("the votes on this version are in.", stale=True)
-        found = self._known.get(file.name)
-        if found is None or found[1] != version.sha256:
+        entry = self._known.get(file.name)
+        if entry is None or entry[1] != version.sha256:
             raise RefusedActionError("the file in the folder is not the one that was audited.", stale=True)
         if self.audit(version) is None:
             raise RefusedActionError("the desk has not looked at this file yet.", remedy="Wait for its verdict.")
@@ -367,13 +367,13 @@ class Desk:
     def _on(file: FileState, version: Version) -> dict[str, Any]:
         return {"file": file.id, "sha256": version.sha256}
 
-    def _received(self, found: FolderFile, digest: str, size: int, entry: AcroEntry | None) -> dict[str, Any]:
+    def _received(self, file: FolderFile, digest: str, size: int, entry: AcroEntry | None) -> dict[str, Any]:
         body: dict[str, Any] = {
-            "file": file_id(found.name),
-            "name": found.name,
+            "file": file_id(file.name),
+            "name": file.name,
             "size": size,
             "sha256": digest,
-            "author": account_of(found.owner),
+            "author": account_of(file.owner),
         }
         if entry is not None:
             body["acro"] = entry.body(digest)
@@ -381,8 +381,8 @@ class Desk:
             body["sent"] = True
         return body
 
-    def _read_acro(self, found: Mapping[str, FolderFile]) -> dict[str, AcroEntry]:
-        one = found.get("results.json")
+    def _read_acro(self, files: Mapping[str, FolderFile]) -> dict[str, AcroEntry]:
+        one = files.get("results.json")
         if one is None:
             return {}
         if self._acro[0] != (one,):

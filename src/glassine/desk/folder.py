@@ -88,14 +88,14 @@ class Folder:
 
     def files(self) -> list[FolderFile]:
         """Return the regular files directly in the folder, sorted by name; links are none."""
-        found = []
+        files_in_folder = []
         for name in os.listdir(self._handle):
             if not one_component(name):
                 continue
             with suppress(OSError):
                 status = os.stat(name, dir_fd=self._handle, follow_symlinks=False)
                 if stat.S_ISREG(status.st_mode):
-                    found.append(
+                    files_in_folder.append(
                         FolderFile(
                             name=name,
                             size=status.st_size,
@@ -104,7 +104,7 @@ class Folder:
                             owner=status.st_uid,
                         )
                     )
-        return sorted(found, key=lambda one: one.name)
+        return sorted(files_in_folder, key=lambda one: one.name)
 
     @contextmanager
     def opened(self, name: str, under: str = "") -> Iterator[int]:
@@ -222,6 +222,6 @@ def kind_of(name: str, head: bytes, size: int) -> str:
         return "page"
     if size > LARGEST_MODEL:
         return "large"
-    found = SCHEMA.search(head[:HEAD])
-    schema = found[1].decode() if found else "model"
+    match = SCHEMA.search(head[:HEAD])
+    schema = match[1].decode() if match else "model"
     return "model" if schema in ("model", "summary", "surrogates", "signed-release") else schema

@@ -191,7 +191,11 @@ def record_of(state: DeskState, desk: Desk, audience: str, signing: Signing | No
     neither notes, nor questions, nor verdicts and digests of audits, which may depend on records.
     """
     about = None if signing is None else {(one["file"], one["sha256"]) for one in signing.body["files"]}
-    events = [shown for event in state.events if (shown := _shown(event, state, desk, audience, about)) is not None]
+    events = [
+        event_shown
+        for event in state.events
+        if (event_shown := _shown(event, state, desk, audience, about)) is not None
+    ]
     record: dict[str, Any] = {
         "schema": SCHEMA,
         "audience": audience,

@@ -180,17 +180,17 @@ class Screens:
     async def together(self, identity: str) -> str:
         """Return what the last two versions of a file reveal together."""
         file = self._desk.file(identity)
-        found = await self._audits.together(file)
-        return environment().get_template("together.html").render(found=found, file=file)
+        result = await self._audits.together(file)
+        return environment().get_template("together.html").render(found=result, file=file)
 
     async def certificate(self, identity: str) -> str:
         """Return whether the certificate beside a model is of its bytes."""
         file = self._desk.file(identity)
-        beside = self._certificate(file)
-        if beside is None:
+        other = self._certificate(file)
+        if other is None:
             raise RefusedActionError("there is no certificate beside this model.")
-        done = await self._audits.certificate(file, beside)
-        return environment().get_template("certificate.html").render(done=done, name=beside.name)
+        done = await self._audits.certificate(file, other)
+        return environment().get_template("certificate.html").render(done=done, name=other.name)
 
     def _certificate(self, file: FileState) -> FileState | None:
         """Return the certificate in the folder that has the model's name, as private fits write it."""
@@ -204,8 +204,8 @@ class Screens:
 
     async def trial(self, identity: str) -> str:
         """Return what the copies would be that the remedies of a file make."""
-        found = await self._audits.trial(self._desk.file(identity))
-        return environment().get_template("trial.html").render(found=found)
+        results = await self._audits.trial(self._desk.file(identity))
+        return environment().get_template("trial.html").render(found=results)
 
     async def document(self, asked: Mapping[str, Any]) -> tuple[bytes, dict[str, str]]:
         """Return a report, an image or a download, with its headers.
@@ -276,13 +276,13 @@ class Screens:
         if self._desk.person.role == "analyst":
             files = [f for f in self._desk.state.files.values() if f.now.author == self._desk.person.account]
         named = next((file for file in self._desk.state.files.values() if file.id == chosen), None)
-        shown = named or (files[0] if files else None)
+        selected = named or (files[0] if files else None)
         items = [self._item(file) for file in files]
         if named is not None and named not in files:
             items.append(self._item(named))
         return {
             "files": items,
-            "shown": None if shown is None else self._of(shown),
+            "shown": None if selected is None else self._of(selected),
             "to_sign": len(self._desk.ready()),
         }
 

@@ -30,9 +30,9 @@ def tried(model: Path, domain_path: str, limits: str) -> list[dict[str, Any]]:
     file = read_once(model)
     domain = None if domain_path == "-" else Domain.read(domain_path)
     policy = NAMED[limits].policy if limits in NAMED else Policy.from_toml(limits)
-    found = audit(load_file(file, domain), domain=domain, policy=policy)
+    findings = audit(load_file(file, domain), domain=domain, policy=policy)
     out: list[dict[str, Any]] = []
-    for number, remedy in enumerate(remedies_to_try(found.advice)):
+    for number, remedy in enumerate(remedies_to_try(findings.advice)):
         one: dict[str, Any] = {"plain": remedy.plain, "note": "", "reply": remedy.plain, "failure": ""}
         try:
             done = try_remedy(file, remedy, domain=domain, policy=policy)

@@ -115,20 +115,20 @@ class Workbench:
         files = [file for file in self._desk.state.files.values() if file.id in present]
         kinds = {file.id: (self._audits.result(file.now) or {}).get("kind", "") for file in files}
         models = [file for file in files if kinds[file.id] == "model" and self._audits.held(file.now)]
-        shown = next((file for file in models if file.id == chosen), models[0] if models else None)
-        result = None if shown is None else self._audits.result(shown.now)
+        selected = next((file for file in models if file.id == chosen), models[0] if models else None)
+        result = None if selected is None else self._audits.result(selected.now)
         return {
             "models": models,
-            "shown": shown,
+            "shown": selected,
             "fixed": "an ensemble" if "ensemble" in str(((result or {}).get("page") or {}).get("kind", "")) else "",
             "additive": "additive" in str(((result or {}).get("page") or {}).get("kind", "")),
             "domains": [file for file in files if kinds[file.id] == "domain"],
             "records": [one for one in self._desk.folder.files() if one.name.lower().endswith(RECORDS)],
             "ledgers": [file for file in files if file.name.lower().endswith((".db", ".sqlite"))],
-            "form": self._forms.get("" if shown is None else shown.now.sha256),
-            "seen": self._desk.state.seen.get("" if shown is None else shown.name, {}),
-            "known": {c: v for (name, c), v in self._shown.items() if shown is not None and name == shown.name},
-            "making": (making := self._stops.get("" if shown is None else shown.now.sha256)),
+            "form": self._forms.get("" if selected is None else selected.now.sha256),
+            "seen": self._desk.state.seen.get("" if selected is None else selected.name, {}),
+            "known": {c: v for (name, c), v in self._shown.items() if selected is not None and name == selected.name},
+            "making": (making := self._stops.get("" if selected is None else selected.now.sha256)),
             "stops": making.made if making is not None and making.made else None,
             "fits": FITS,
             "types": TYPES,
@@ -168,18 +168,18 @@ class Workbench:
 
     def _model(self, asked: Mapping[str, Any]) -> tuple[FileState, Path]:
         file = self._desk.file(text_of(asked, "file"))
-        held = self._audits.held(file.now)
-        if held is None:
+        path = self._audits.held(file.now)
+        if path is None:
             raise RefusedActionError("the desk holds no model of this file.")
-        return file, held
+        return file, path
 
     async def _form(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Draft the form of what is public, from what the model tests: no record is read."""
-        file, held = self._model(asked)
+        file, path = self._model(asked)
         name = f"model{os.path.splitext(file.name)[1]}"
         words = ("domain", "new", "--model", name, "-o", "form.toml")
         done = await self._audits.workers.run(
-            Job(words=words, reads={name: held}, digests={name: file.now.sha256}, writes=("form.toml",))
+            Job(words=words, reads={name: path}, digests={name: file.now.sha256}, writes=("form.toml",))
         )
         if done.status != 0:
             raise RefusedActionError(done.message)
@@ -266,10 +266,10 @@ class Workbench:
 
     async def _make_stops(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Make and audit the copies of the slider; records are read only if they were chosen."""
-        file, held = self._model(asked)
+        file, path = self._model(asked)
         domain = self._file_of(text_of(asked, "domain"))
         model, public = f"model{os.path.splitext(file.name)[1]}", f"domain{os.path.splitext(domain.name)[1]}"
-        reads = {model: held, public: self._desk.folder.path / domain.name}
+        reads = {model: path, public: self._desk.folder.path / domain.name}
         digests = {model: file.now.sha256, public: domain.now.sha256}
         policy = self._desk.settings
         limits = "policy.toml" if policy.policy_bytes else policy.policy
@@ -329,8 +329,8 @@ class Workbench:
         done = await self._audits.workers.run(Job(words=words, reads={}))
         if done.status != 0:
             raise RefusedActionError(done.message)
-        shown = json.loads(done.out)["datasets"]
-        return {"left": {one["dataset"]: [one["remaining_epsilon"], one["epsilon"]] for one in shown}}
+        datasets = json.loads(done.out)["datasets"]
+        return {"left": {one["dataset"]: [one["remaining_epsilon"], one["epsilon"]] for one in datasets}}
 
     async def _spend(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Train a private model, once for a key: the ledger is charged before the records are used."""
@@ -388,12 +388,12 @@ class Workbench:
         RefusedActionError
             If the file is no additive model in Glassine's JSON.
         """
-        file, held = self._model({"file": identity})
+        file, path = self._model({"file": identity})
         words = ("edit", "model.json", "--page", "editor.html")
         done = await self._audits.workers.run(
             Job(
                 words=words,
-                reads={"model.json": held},
+                reads={"model.json": path},
                 digests={"model.json": file.now.sha256},
                 writes=("editor.html",),
             )

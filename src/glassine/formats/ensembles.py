@@ -20,12 +20,12 @@ PURE = 1 - 1e-6
 
 def thresholds_of_trees(trees: Sequence[DecisionTree]) -> dict[str, Array]:
     """Return the distinct thresholds on each attribute, increasing."""
-    found: dict[str, set[float]] = {}
+    thresholds: dict[str, set[float]] = {}
     for literal in dict.fromkeys(literal for tree in trees for literal in tree.literals):
         if isinstance(literal, Between):
             bounds = {bound for bound in (literal.lo, literal.hi) if math.isfinite(bound)}
-            found.setdefault(literal.attribute, set()).update(bounds)
-    return {name: np.array(sorted(bounds)) for name, bounds in found.items() if bounds}
+            thresholds.setdefault(literal.attribute, set()).update(bounds)
+    return {name: np.array(sorted(bounds)) for name, bounds in thresholds.items() if bounds}
 
 
 def together(forest: Forest, scoring: Scoring | None, *, placed: Placement, **facts: Any) -> TreeEnsemble:
@@ -36,7 +36,7 @@ def together(forest: Forest, scoring: Scoring | None, *, placed: Placement, **fa
         # Files hold the double behind the middle of two values.
         thresholds = {name: np.nextafter(own, -np.inf) for name, own in thresholds.items()}
     sizes = [cell.evidence.size for tree in trees for cell in tree.cells]
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "attributes": forest.attributes,
         "classes": forest.classes,
         "leaves": np.array([len(tree.cells) for tree in trees]),
@@ -48,7 +48,7 @@ def together(forest: Forest, scoring: Scoring | None, *, placed: Placement, **fa
         "source": forest.source,
         "scoring": scoring,
     }
-    return TreeEnsemble(**{**given, **facts})
+    return TreeEnsemble(**{**arguments, **facts})
 
 
 def pure_leaves(tree: DecisionTree) -> Bools | None:

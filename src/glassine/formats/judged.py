@@ -37,12 +37,12 @@ def as_ensemble(obj: object, domain: Domain | None = None) -> TreeEnsemble:
     InvalidModelError
         If it is not fitted, or does not fit the domain.
     """
-    found = ensemble_in(obj, domain)
-    if found is None:
+    ensemble = ensemble_in(obj, domain)
+    if ensemble is None:
         raise UnsupportedModelError(
             f"got {type(obj).__name__}, which is no ensemble of trees that is read.", remedy="See the page on formats."
         )
-    return found
+    return ensemble
 
 
 def ensemble_in(obj: object, domain: Domain | None = None) -> TreeEnsemble | None:
@@ -158,13 +158,13 @@ def load_judged(
     if tree is None:
         with opened(path, trust_pickle) as (kind, content):
             try:
-                found = _together(content, kind, domain)
+                ensemble = _together(content, kind, domain)
             except UnsupportedModelError as error:
                 # What is no ensemble can be a model of another kind, such as an additive one that was exported.
                 return _alone(path, domain, trust_pickle, error)
-            form = recognized(content, kind) if found is not None else None
-        if found is not None and form is not None:
-            return _whole(found, form, read_bytes(path), content, domain)
+            form = recognized(content, kind) if ensemble is not None else None
+        if ensemble is not None and form is not None:
+            return _whole(ensemble, form, read_bytes(path), content, domain)
     return load_file(path, domain, trust_pickle=trust_pickle, tree=tree)
 
 

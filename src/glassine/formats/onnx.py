@@ -223,15 +223,15 @@ class _Whole:
         """Return an operator of trees whose numbers stand in an order."""
         width = 1 + max(map(int, _list(attributes, "nodes_featureids")), default=-1)
         ours = model.producer_name == OURS
-        given = columns_of(onnx, model.graph, str(ensemble.input[0]), domain, width, named=ours, plain=_plain)
+        columns = columns_of(onnx, model.graph, str(ensemble.input[0]), domain, width, named=ours, plain=_plain)
         _check_after(model.graph, ensemble)
         several = len(order) > 1
         return cls(
             kind=str(ensemble.op_type),
             order=order,
             parts=_parts(attributes, order) if several else dict.fromkeys(order, attributes),
-            columns=given.columns,
-            single=given.single,
+            columns=columns.columns,
+            single=columns.single,
             shares=several and _share_like(attributes, len(order)),
         )
 

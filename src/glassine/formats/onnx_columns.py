@@ -367,13 +367,13 @@ OPERATORS: dict[str, Callable[[Operator], Value]] = {
 def _needed(graph: Any, end: str) -> set[str]:
     """Return the names of all values that one is computed from."""
     makers = {str(output): node for node in graph.node for output in node.output}
-    found, stack = {end}, [end]
+    needed, stack = {end}, [end]
     while stack:
         node = makers.get(stack.pop())
-        fresh = {str(name) for name in node.input} - found if node is not None else set()
-        found |= fresh
+        fresh = {str(name) for name in node.input} - needed if node is not None else set()
+        needed |= fresh
         stack += fresh
-    return found
+    return needed
 
 
 def _inputs(graph: Any, needed: set[str], domain: Domain | None, width: int, *, named: bool) -> dict[str, Value]:

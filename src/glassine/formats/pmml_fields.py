@@ -101,21 +101,21 @@ def _sources(
     for derived in (child for part in parts if part is not None for child in part.children):
         name, kind = derived.attributes.get("name", ""), derived.attributes.get("dataType", "")
         inner = [child for child in derived.children if child.tag != "Extension"]
-        found = _computed(inner[0]) if derived.tag == "DerivedField" and len(inner) == 1 else None
-        if found is None:
+        computed = _computed(inner[0]) if derived.tag == "DerivedField" and len(inner) == 1 else None
+        if computed is None:
             continue
-        given, own = found
-        source = sources.get(given, given)
+        origin, own = computed
+        source = sources.get(origin, origin)
         kind_there = types.get(source, "")
         number = kind in ("float", "double") and kind_there in NUMERIC
         if name in types or sources.get(name, source) != source:
             raise InvalidModelError(f"two fields are named {name!r:.60}; each needs its own name.")
         # Arithmetic on what is rounded before is left out.
-        if (number or (kind == kind_there != "" and not own)) and not (own and given in rounded):
+        if (number or (kind == kind_there != "" and not own)) and not (own and origin in rounded):
             sources[name] = source
-            if own or given in steps:
-                steps[name] = (*steps.get(given, ()), *own)
-            if kind == "float" or given in rounded:
+            if own or origin in steps:
+                steps[name] = (*steps.get(origin, ()), *own)
+            if kind == "float" or origin in rounded:
                 rounded[name] = kind == "float"
     return sources, rounded, steps
 
@@ -136,7 +136,7 @@ def fields_of(root: Element, model: Element, domain: Domain | None, outer: Eleme
     parts += [None if part is None else part.first("LocalTransformations") for part in (outer, model)]
     sources, rounded, steps = _sources(parts, types)
     active: list[str] = []
-    given: dict[str, Element] = {}
+    by_name: dict[str, Element] = {}
     target = None
     for part in (schema, outer.first("MiningSchema") if outer is not None else None):
         for entry in part.below("MiningField") if part is not None else ():
@@ -148,11 +148,11 @@ def fields_of(root: Element, model: Element, domain: Domain | None, outer: Eleme
                 active += [name] if part is schema else []
                 # What the model around does to a value comes first; the schema inside repeats it, or leaves it out.
                 if (
-                    name not in given
+                    name not in by_name
                     or TREATMENTS & set(entry.attributes)
-                    or not TREATMENTS & set(given[name].attributes)
+                    or not TREATMENTS & set(by_name[name].attributes)
                 ):
-                    given[name] = entry
+                    by_name[name] = entry
     if len(set(active)) < len(active):
         raise damaged("the MiningSchema names a field twice.")
     names = tuple(dict.fromkeys(sources.get(name, name) for name in active))
@@ -163,8 +163,8 @@ def fields_of(root: Element, model: Element, domain: Domain | None, outer: Eleme
             texts = [value.attributes.get("value", "") for value in listed]
             labels = tuple(dict.fromkeys(typed(text, types[target]) for text in texts))
     kind = types.get(target or "", "string")
-    given = {sources.get(name, name): entry for name, entry in given.items()}
-    return Fields(entries, given, types, names, labels, kind, sources, rounded, steps)
+    by_name = {sources.get(name, name): entry for name, entry in by_name.items()}
+    return Fields(entries, by_name, types, names, labels, kind, sources, rounded, steps)
 
 
 def typed(text: str, kind: str) -> Scalar:

@@ -76,10 +76,10 @@ def predicate_of(element: Element, fields: Fields, domain: Domain | None, level:
 
 def the_predicate(element: Element) -> Element:
     """Return the one predicate of a node, a rule or an attribute of a scorecard."""
-    found = [child for child in element.children if child.tag in PREDICATES]
-    if len(found) != 1:
-        raise InvalidModelError(f"a {element.tag} of the PMML file has {len(found)} predicates; it needs one.")
-    return found[0]
+    predicates = [child for child in element.children if child.tag in PREDICATES]
+    if len(predicates) != 1:
+        raise InvalidModelError(f"a {element.tag} of the PMML file has {len(predicates)} predicates; it needs one.")
+    return predicates[0]
 
 
 def _simple(element: Element, fields: Fields, domain: Domain | None) -> Test:
@@ -189,8 +189,8 @@ class Logic:
         if attribute is None or (values.invalid.empty and not values.needs_value):
             return []
         every = values.universe | values.invalid
-        found = [literal_of_region(name, part, every, attribute, values.order) for part in values.invalid.pieces()]
-        out = [with_missing(literal, values.needs_value) for literal in found if literal is not None]
+        literals = [literal_of_region(name, part, every, attribute, values.order) for part in values.invalid.pieces()]
+        out = [with_missing(literal, values.needs_value) for literal in literals if literal is not None]
         last = literal_of_region(name, ~NOTHING, every, attribute)
         always = [] if last is None else [with_missing(last, attribute.missing)]
         return [*(out or [OneOf(name, (), missing=True)]), *always]
@@ -203,15 +203,15 @@ class Logic:
         """Return whether a set holds values that a record cannot have."""
         return not (region - self.values(name).universe).empty
 
-    def known(self, predicate: Predicate, known: Known, *, disputed: bool = False) -> Predicate:
+    def known(self, predicate: Predicate, states: Known, *, disputed: bool = False) -> Predicate:
         """Return a predicate as far as what is known leaves it open."""
         if isinstance(predicate, Test):
-            return self._test(predicate, known, disputed)
+            return self._test(predicate, states, disputed)
         if not isinstance(predicate, Compound):
             return predicate
         operator = predicate.operator
         disputed = disputed or operator in ("xor", "surrogate")
-        parts = [self.known(part, known, disputed=disputed) for part in predicate.parts]
+        parts = [self.known(part, states, disputed=disputed) for part in predicate.parts]
         if operator == "surrogate":
             parts = [part for part in parts if part is not None]
             return parts[0] if parts and isinstance(parts[0], bool) else _joined(operator, parts, None)
@@ -226,8 +226,8 @@ class Logic:
         left = list(dict.fromkeys(part for part in parts if part is not (not decisive)))
         return None if left == [None] else _joined(operator, left, not decisive)
 
-    def _test(self, test: Test, known: Known, disputed: bool) -> Predicate:
-        state = known.get(test.name)
+    def _test(self, test: Test, states: Known, disputed: bool) -> Predicate:
+        state = states.get(test.name)
         if state == "missing":
             if test.gap is None and self.unknown_is_false:
                 if disputed:

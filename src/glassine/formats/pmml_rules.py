@@ -79,9 +79,9 @@ def rules_of_document(root: Element, model: Element, domain: Domain | None = Non
     guards = [literal for name in fields.active if name in fields.entries for literal in logic.invalid(name)[:-1]]
     rules = [Rule(antecedent=(literal,)) for literal in guards]
     for (predicate, _), score in zip(flat, scores, strict=True):
-        found = logic.conjunctions(predicate)
-        rules += [Rule(antecedent=one, evidence=Evidence(label=classes.index(score))) for one in found]
-        if () in found or len(rules) > MAX_RULES:
+        conjunctions = logic.conjunctions(predicate)
+        rules += [Rule(antecedent=one, evidence=Evidence(label=classes.index(score))) for one in conjunctions]
+        if () in conjunctions or len(rules) > MAX_RULES:
             break  # no later rule decides
     if not rules or rules[-1].antecedent:
         rules.append(Rule(evidence=Evidence(label=classes.index(last[0]) if last else None)))
@@ -189,9 +189,9 @@ def _points(
     title: str, logic: Logic, rows: Sequence[tuple[Predicate, float]], cell: dict[str, tuple[State, bool]]
 ) -> float:
     """Return the points of a characteristic in a cell: those of its first attribute that holds."""
-    known = {name: state for name, (state, _) in cell.items()}
+    states = {name: state for name, (state, _) in cell.items()}
     for predicate, points in rows:
-        if logic.known(predicate, known) is True:
+        if logic.known(predicate, states) is True:
             return points
     if all(possible for _, possible in cell.values()):
         raise UnsupportedModelError(
@@ -221,9 +221,9 @@ def _axis(
         listed.update(dict.fromkeys(getattr(declared, "values", ())))
         states = [state(Region.of((value,))) for value in listed]
         groups: dict[tuple[State, ...], list[Scalar]] = {}
-        for value, (known, _) in zip(listed, states, strict=True):
+        for value, (own_state, _) in zip(listed, states, strict=True):
             # The key is a tuple of as many truths as there are tests, whose number the types do not know.
-            groups.setdefault(tuple(logic.known(test, {name: known}) for test in tests), []).append(value)  # type: ignore[misc]
+            groups.setdefault(tuple(logic.known(test, {name: own_state}) for test in tests), []).append(value)  # type: ignore[misc]
         listing = CategoryBins(name, (*map(tuple, groups.values()), (None,)))
         first = [state(Region.of((group[0],))) for group in groups.values()]
         others = state(Region(texts=frozenset(map(str, listed)), others=True))

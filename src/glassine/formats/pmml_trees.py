@@ -236,11 +236,11 @@ class TreeReader:
             literals.append(with_missing(said, gap))
         return _Split(tuple(literals), tuple(range(len(tests))))
 
-    def _plan(self, node: Element, tests: Open, known: Known) -> _Split | Goal:
+    def _plan(self, node: Element, tests: Open, states: Known) -> _Split | Goal:
         """Return where the records of a node go, given what is known of their values."""
         left: Open = []
         for i, test in tests:
-            now = self.logic.known(test, known)
+            now = self.logic.known(test, states)
             if now is not False:
                 left.append((i, now))
             if now is True or now is None:
@@ -250,8 +250,8 @@ class TreeReader:
         open_tests = [test for _, test in left]
         names = dict.fromkeys(name for test in open_tests for name in fields_in(test))
         alone = len(names) == 1 and not any(map(holds_unknown, open_tests))
-        plan = self._multiway(node, left, next(iter(names)), known) if alone else None
-        return self._halves(node, left, first_test(left[0][1]), known) if plan is None else plan
+        plan = self._multiway(node, left, next(iter(names)), states) if alone else None
+        return self._halves(node, left, first_test(left[0][1]), states) if plan is None else plan
 
     def _goal(self, node: Element, left: Open) -> Goal:
         """Return where records go when all is known: the first predicate of those left is true or unknown."""
@@ -275,22 +275,22 @@ class TreeReader:
         return ids.index(wanted)
 
     def _roles(
-        self, node: Element, left: Open, name: str, known: Known
+        self, node: Element, left: Open, name: str, states: Known
     ) -> tuple[list[tuple[Region, _Split | Goal]], _Split | Goal | None]:
         """Return where records go whose value is taken as something else, and where those without a value go."""
         values = self.logic.values(name)
 
         def after(role: Role) -> _Split | Goal:
-            return self._plan(node, left, {**known, name: role})
+            return self._plan(node, left, {**states, name: role})
 
         gap = None if values.gap is None else after(values.gap)
         return [(region, after(role)) for region, role in values.special], gap
 
-    def _multiway(self, node: Element, left: Open, name: str, known: Known) -> _Split | Goal | None:
+    def _multiway(self, node: Element, left: Open, name: str, states: Known) -> _Split | Goal | None:
         """Return the split of children that test one field, None where no literal says a child's values."""
-        state = known.get(name)
+        state = states.get(name)
         free = state is None
-        special, gap = self._roles(node, left, name, known) if free else ([], None)
+        special, gap = self._roles(node, left, name, states) if free else ([], None)
         rest = self.logic.values(name).plain if not isinstance(state, Region) else state
         branches: list[tuple[Literal | None, Goal, bool]] = []
         sets: list[Region] = []
@@ -339,14 +339,14 @@ class TreeReader:
             return out[0][1]
         return _Split(tuple(literal for literal, _ in out), tuple(plan for _, plan in out))
 
-    def _halves(self, node: Element, left: Open, test: Test, known: Known) -> _Split:
+    def _halves(self, node: Element, left: Open, test: Test, states: Known) -> _Split:
         """Return the split of one condition: what follows where it holds, where it does not, and in other cases."""
         name, own = test.name, region_of(test.literal)
-        state = known.get(name)
-        special, gap = self._roles(node, left, name, known) if state is None else ([], None)
+        state = states.get(name)
+        special, gap = self._roles(node, left, name, states) if state is None else ([], None)
         region = state if isinstance(state, Region) else self.logic.values(name).plain
-        yes = self._plan(node, left, {**known, name: region & own})
-        no = self._plan(node, left, {**known, name: region - own})
+        yes = self._plan(node, left, {**states, name: region & own})
+        no = self._plan(node, left, {**states, name: region - own})
         literals = [with_missing(test.literal, gap is not None and gap == yes)]
         literals.append(with_missing(opposite(test.literal), gap is not None and gap == no != yes))
         out: list[tuple[Literal, _Split | Goal]] = list(zip(literals, (yes, no), strict=True))

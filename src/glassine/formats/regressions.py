@@ -91,16 +91,16 @@ def _declared(name: str, domain: Domain | None) -> bool:
 def _factor(name: str, domain: Domain | None) -> Factor:
     if _declared(name, domain):
         return Power(attribute=name)
-    found = PATSY.fullmatch(name)
-    if found is not None and CODED.search(name) is None:
-        return _equal((found["of"] or found["name"]).strip(), found["value"], domain)
-    found = SQUARED.fullmatch(name)
-    if found is not None:
-        return Power(attribute=found["name"], exponent=float(found["power"]))
-    found = OF_FACTOR.fullmatch(name)
+    match = PATSY.fullmatch(name)
+    if match is not None and CODED.search(name) is None:
+        return _equal((match["of"] or match["name"]).strip(), match["value"], domain)
+    match = SQUARED.fullmatch(name)
+    if match is not None:
+        return Power(attribute=match["name"], exponent=float(match["power"]))
+    match = OF_FACTOR.fullmatch(name)
     # Contrasts that are not of 0/1 number their columns, as levels that are numbers do.
-    if found is not None and isinstance(plain(found["value"]), str):
-        return _equal(found["name"], found["value"], domain)
+    if match is not None and isinstance(plain(match["value"]), str):
+        return _equal(match["name"], match["value"], domain)
     return _of_domain(name, domain) or Power(attribute=name)
 
 
@@ -122,9 +122,9 @@ def _of_domain(name: str, domain: Domain | None) -> Equal | None:
         declared = domain[name[:at]] if domain is not None and name[:at] in domain else None
         rest = name[at:]
         if isinstance(declared, Category) and isinstance(plain(rest), str):
-            found = [value for value in declared.values if str(value) == rest]
-            if found:
-                return Equal(attribute=name[:at], value=found[0])
+            values = [value for value in declared.values if str(value) == rest]
+            if values:
+                return Equal(attribute=name[:at], value=values[0])
         if isinstance(declared, Binary) and rest in ("TRUE", "FALSE"):
             return Equal(attribute=name[:at], value=int(rest == "TRUE"))
     return None
@@ -202,8 +202,8 @@ class RegressionBuilder:
         if fit.n_parameters is None and self.n_parameters:
             fit = replace(fit, n_parameters=self.n_parameters)
         used = dict.fromkeys(name for effect in self.effects for name in effect.attributes)
-        given = self.domain.names if self.domain is not None else names or ()
-        attributes = tuple(dict.fromkeys((*given, *used)))
+        columns = self.domain.names if self.domain is not None else names or ()
+        attributes = tuple(dict.fromkeys((*columns, *used)))
         return RegressionModel(
             attributes=attributes,
             effects=tuple(self.effects),
@@ -222,15 +222,15 @@ def link_of(family: str, link: str, what: str) -> tuple[str, str]:
     names = {"inverse_gaussian": "", "inversegaussian": "", "negativebinomial": "", "tweedie": ""}
     links = {"log-log": "", "cloglog": "cloglog", "inverse_power": "", "inverse": "", "inversepower": ""}
     own = names.get(family.lower(), family.lower())
-    given = links.get(link.lower(), link.lower()) if link else ("" if own == "gamma" else FAMILIES.get(own, ""))
-    if own not in FAMILIES or given not in ("identity", "log", "logit", "probit", "cloglog", "cox", "softmax"):
+    spelled = links.get(link.lower(), link.lower()) if link else ("" if own == "gamma" else FAMILIES.get(own, ""))
+    if own not in FAMILIES or spelled not in ("identity", "log", "logit", "probit", "cloglog", "cox", "softmax"):
         raise UnsupportedModelError(
             f"{what} is of the family {family[:40]} with the link {link[:40] or 'that is usual'}, which is not read.",
             remedy=f"Supported are {', '.join(FAMILIES)}.",
         )
-    if (given in OF_CLASSES) != (own in ("binomial", "multinomial")):
-        raise UnsupportedModelError(f"{what} is of the family {own} with the link {given}, which is not read.")
-    return own, given
+    if (spelled in OF_CLASSES) != (own in ("binomial", "multinomial")):
+        raise UnsupportedModelError(f"{what} is of the family {own} with the link {spelled}, which is not read.")
+    return own, spelled
 
 
 def as_binned(model: RegressionModel) -> RegressionModel | AdditiveModel:

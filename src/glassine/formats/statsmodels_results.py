@@ -71,19 +71,19 @@ def regression_from_results(results: Any, domain: Domain | None = None) -> Regre
         values, errors = (np.column_stack([np.zeros(len(names)), part]) for part in (values, errors))
     builder = RegressionBuilder(f"the {kind} of statsmodels", domain, values.shape[1])
     for name, own_values, own_errors in zip(names, values.tolist(), errors.tolist(), strict=True):
-        known = [error for error in own_errors if math.isfinite(error)]
+        finite = [error for error in own_errors if math.isfinite(error)]
         if name in INTERCEPTS:
             builder.intercept = own_values
-            builder.intercept_errors = own_errors if len(known) == len(own_errors) else None
+            builder.intercept_errors = own_errors if len(finite) == len(own_errors) else None
             continue
-        shown = own_errors if len(known) == len(own_errors) else None
-        builder.add(name, factors_of(name, domain), own_values, shown)
-    held = getattr(results.model, "exog", None) is not None
-    if held:
+        standard_errors = own_errors if len(finite) == len(own_errors) else None
+        builder.add(name, factors_of(name, domain), own_values, standard_errors)
+    has_matrix = getattr(results.model, "exog", None) is not None
+    if has_matrix:
         warn_caller(HOLDS_DESIGN, PrivacyLeakWarning)
     return builder.model(
         link,
-        _fit(results, kind, family, values.size - (len(names) if family == "multinomial" else 0), held),
+        _fit(results, kind, family, values.size - (len(names) if family == "multinomial" else 0), has_matrix),
         source=f"statsmodels {kind}",
         classes=_classes(results, family),
         target=_target(results),
@@ -117,10 +117,10 @@ def _number(results: Any, name: str) -> float | None:
     return float(value) if isinstance(value, int | float | np.number) and math.isfinite(value) else None
 
 
-def _fit(results: Any, kind: str, family: str, n_parameters: int, held: bool) -> FitStatistics:
+def _fit(results: Any, kind: str, family: str, n_parameters: int, has_matrix: bool) -> FitStatistics:
     """Return what the results say of the fit."""
     n, scale = _number(results, "nobs"), _number(results, "scale")
-    if n is None and held:
+    if n is None and has_matrix:
         n = len(results.model.exog)
     degrees = _number(results, "df_resid")
     said = getattr(results, "mle_retvals", None)
@@ -128,7 +128,7 @@ def _fit(results: Any, kind: str, family: str, n_parameters: int, held: bool) ->
     regularized = bool(kinds_of(results, "statsmodels")) and any(
         "L1" in name for name in kinds_of(results, "statsmodels")
     )
-    usual = getattr(results, "covariance_type" if kind == "PH Reg" else "cov_type", "")
+    covariance = getattr(results, "covariance_type" if kind == "PH Reg" else "cov_type", "")
     status = getattr(results.model, "status", None) if kind == "PH Reg" else None
     return FitStatistics(
         family=family,
@@ -140,19 +140,19 @@ def _fit(results: Any, kind: str, family: str, n_parameters: int, held: bool) ->
         scale=scale if family == "gaussian" else None,
         log_likelihood=_number(results, "llf") if kind != "PH Reg" else None,
         r_squared=_number(results, "rsquared") if kind in ("OLS", "WLS") else None,
-        errors="model" if usual in ("nonrobust", "naive") else "robust",
+        errors="model" if covariance in ("nonrobust", "naive") else "robust",
         penalized=regularized or bool(getattr(results, "regularized", False)),
         converged=True if kind in ("OLS", "WLS") else None if converged is None else bool(converged),
         special=("weights",) if kind == "WLS" or _weighted(results, kind) else (),
-        published=("design matrix",) if held else (),
+        published=("design matrix",) if has_matrix else (),
     )
 
 
 def _weighted(results: Any, kind: str) -> bool:
     """Return whether a GLM has weights other than 1."""
     model = results.model
-    given = [getattr(model, name, None) for name in ("freq_weights", "var_weights")] if kind == "GLM" else []
-    return any(part is not None and not np.all(np.asarray(part) == 1) for part in given)
+    weights = [getattr(model, name, None) for name in ("freq_weights", "var_weights")] if kind == "GLM" else []
+    return any(part is not None and not np.all(np.asarray(part) == 1) for part in weights)
 
 
 FORMAT = of_object(

@@ -272,11 +272,11 @@ class TransparentClassifier(ClassifierMixin, TransparentModel):  # type: ignore[
 
 
 def fitted(
-    known: Metadata | Intake, model: DecisionTree | RuleList | AdditiveModel, certificate: Certificate
+    metadata: Metadata | Intake, model: DecisionTree | RuleList | AdditiveModel, certificate: Certificate
 ) -> dict[str, Any]:
     """Return the fitted attributes of a learner by name."""
-    classes = {"classes_": class_array(known.classes)} if known.classes else {}
-    return {"model_": model, "certificate_": certificate, "domain_": known.domain, **classes}
+    classes = {"classes_": class_array(metadata.classes)} if metadata.classes else {}
+    return {"model_": model, "certificate_": certificate, "domain_": metadata.domain, **classes}
 
 
 def tags_of_domain(tags: Any, domain: object) -> Any:
@@ -359,8 +359,8 @@ class PrivateParameters(Parameters, PrivateLearner):
                 )
         return {"classes": classes, "target": name}
 
-    def _warn(self, known: Metadata) -> None:
-        warn_of(known.caveats, known.domain)
+    def _warn(self, metadata: Metadata) -> None:
+        warn_of(metadata.caveats, metadata.domain)
 
     def _read_unsealed(self, X: object, y: object, persons: object, unit: PrivacyUnit) -> tuple[Any, Metadata]:
         whose: CountedPersons | None = None

@@ -269,15 +269,15 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
         )
         return intake, metadata_of(intake, target_name(y), probe)
 
-    def _plan(self, known: Metadata) -> Plan:
+    def _plan(self, metadata: Metadata) -> Plan:
         settings = self._settings()
-        plan, caveats = self._planned(known, settings)
+        plan, caveats = self._planned(metadata, settings)
         return Plan(
             price=Price(
                 epsilon=plan.epsilon,
                 delta=plan.delta,
                 note=f"search over {len(settings)} settings of {type(self.estimator).__name__}",
-                unit=known.unit,
+                unit=metadata.unit,
             ),
             caveats=caveats,
             check=plan.claim,
@@ -309,7 +309,7 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
             raise InvalidParameterError("grid holds no setting. Give at least one value of each parameter.")
         return settings
 
-    def _planned(self, known: Metadata, settings: tuple[dict[str, Any], ...]) -> tuple[_Plan, tuple[str, ...]]:
+    def _planned(self, metadata: Metadata, settings: tuple[dict[str, Any], ...]) -> tuple[_Plan, tuple[str, ...]]:
         """Return the plan and the caveats; nothing is drawn."""
         epsilon = decimal(
             check_number(self.epsilon, "epsilon", low=0.0, high=LARGEST_EPSILON, low_open=True), "epsilon"
@@ -318,11 +318,11 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
         fraction = check_number(self.validation_fraction, "validation_fraction", low=0.01, high=0.9)
         runs = self._runs(len(settings))
         run = runs.for_each_run(epsilon, delta)
-        candidates = tuple(self._candidate(setting, run, known.domain, known.classes) for setting in settings)
-        caveats, lost, plans = dict.fromkeys(known.caveats), False, []
+        candidates = tuple(self._candidate(setting, run, metadata.domain, metadata.classes) for setting in settings)
+        caveats, lost, plans = dict.fromkeys(metadata.caveats), False, []
         for candidate in candidates:
-            vars(candidate).update(known.features)
-            planned = candidate._plan(known)
+            vars(candidate).update(metadata.features)
+            planned = candidate._plan(metadata)
             planned.check()
             price = planned.price
             if not price.epsilon <= decimal(run[0], "epsilon") or not price.delta <= decimal(run[1], "delta"):
@@ -334,7 +334,7 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
             lost = lost or price.delta > 0
             plans.append(planned)
         plan = _Plan(
-            known=known,
+            known=metadata,
             settings=settings,
             candidates=candidates,
             plans=tuple(plans),

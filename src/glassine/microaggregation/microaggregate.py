@@ -234,9 +234,9 @@ def microaggregate(
     for part in parts:
         rows = part.rows
         inside = points if strata is None else ScaledRecords.scaled(table.numbers[rows], table.codes[rows], metric)
-        told = None if progress is None else _after(progress, done, n)
+        report = None if progress is None else _after(progress, done, n)
         done += len(rows)
-        own = inside.mdav(part.k, told) if gamma is None else inside.v_mdav(part.k, float(gamma), told)
+        own = inside.mdav(part.k, report) if gamma is None else inside.v_mdav(part.k, float(gamma), report)
         labels[part.rows] = own + len(whose)
         whose += [part.name] * (int(own.max()) + 1)
         least_of += [part.k] * (int(own.max()) + 1)

@@ -213,8 +213,8 @@ def _codes_of(
     """Return codes and values, None the last of them where one is missing."""
     inferred = values is None
     if values is None:
-        found = {value.item() if isinstance(value, np.generic) else value for value in column if _is_plain(value)}
-        present = [value for value in found if value == value]
+        plain = {value.item() if isinstance(value, np.generic) else value for value in column if _is_plain(value)}
+        present = [value for value in plain if value == value]
         if len({isinstance(value, str) for value in present}) > 1:
             raise InvalidDataError(f"column {name!r} holds both text and numbers.", remedy="Convert all of it to text.")
         values = tuple(sorted(present))

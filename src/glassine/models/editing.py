@@ -387,8 +387,8 @@ def _applied(term: Term, action: str, parameters: Mapping[str, Any]) -> Array:
 
 def _in_range(term: Term, action: str, first: int, last: int) -> list[int]:
     """Return the bins of a range that an action changes: special codes have no place in an order."""
-    apart = getattr(term.bins[0], "coded", ()) if action in ("smooth", "monotone") else ()
-    return [place for place in range(first, last + 1) if place not in apart]
+    coded = getattr(term.bins[0], "coded", ()) if action in ("smooth", "monotone") else ()
+    return [place for place in range(first, last + 1) if place not in coded]
 
 
 def _row(action: str, scores: list[float], weights: list[float], parameters: Mapping[str, Any]) -> list[float]:

@@ -310,9 +310,9 @@ def _merged(term: Term, points: Ints, unit: float) -> Term:
     if isinstance(bins, NumericBins):
         # A special code stays alone, whatever it is worth.
         alone = np.isin(np.arange(len(inner)), [*bins.coded])
-        apart = (inner[1:] != inner[:-1]) | alone[1:] | alone[:-1]
-        group = np.append(0, np.cumsum(apart))
-        merged: Bins = bins.recut(cut for cut, here in zip(bins.cuts, apart.tolist(), strict=True) if here)
+        separate = (inner[1:] != inner[:-1]) | alone[1:] | alone[:-1]
+        group = np.append(0, np.cumsum(separate))
+        merged: Bins = bins.recut(cut for cut, here in zip(bins.cuts, separate.tolist(), strict=True) if here)
     else:
         worths = sorted(set(inner.tolist()))
         group = np.array([worths.index(worth) for worth in inner.tolist()])

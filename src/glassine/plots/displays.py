@@ -63,8 +63,8 @@ class ExposureDisplay(OnAxes):
         InvalidParameterError
             If the audience may not see a curve, or none was measured.
         """
-        found = _for(findings, audience).value("reconstruction")
-        curve = () if found is None else found.exposure_curve
+        finding = _for(findings, audience).value("reconstruction")
+        curve = () if finding is None else finding.exposure_curve
         if not curve:
             raise _unmeasured("an exposure curve", findings, "reconstruction")
         most = findings.policy.largest_bits_per_record if limit else None
@@ -109,8 +109,8 @@ class MembershipDisplay(OnAxes):
         InvalidParameterError
             If the audience may not see them, or none was measured.
         """
-        found = _for(findings, audience).value("membership")
-        attacks = found.attacks if isinstance(found, MembershipFinding) else ()
+        finding = _for(findings, audience).value("membership")
+        attacks = finding.attacks if isinstance(finding, MembershipFinding) else ()
         measured = [one for one in attacks if one.advantage is not None]
         if not measured:
             raise _unmeasured("membership attacks", findings, "membership")

@@ -60,7 +60,7 @@ def with_own_names(markup: str) -> str:
         )
     return re.sub(
         r'aria-labelledby="([^"]*)"',
-        lambda found: f'aria-labelledby="{" ".join(f"{one}-{mark}" for one in found[1].split())}"',
+        lambda match: f'aria-labelledby="{" ".join(f"{one}-{mark}" for one in match[1].split())}"',
         markup,
     )
 
@@ -147,9 +147,9 @@ def shapes_of(model: AdditiveModel, names: Sequence[str] | None = None) -> list[
                 raise InvalidParameterError(f"the model has no term {name!r}.", remedy=f"There are {listed}.")
         # An audit draws the most important terms; of these, all.
         model = replace(model, terms=tuple(own[name] for name in names), edits=(), scorecard=None)
-    found = findings_of(model).value("terms")
-    known = {term.name: shape_of(term) for term in found.terms if term.shape is not None}
-    return list(known.values()) if names is None else [known[name] for name in names if name in known]
+    finding = findings_of(model).value("terms")
+    shapes = {term.name: shape_of(term) for term in finding.terms if term.shape is not None}
+    return list(shapes.values()) if names is None else [shapes[name] for name in names if name in shapes]
 
 
 def draw_tree(
@@ -300,14 +300,14 @@ def draw_coefficients(model: RegressionModel, *, output: int = -1) -> SvgDrawing
         raise InvalidParameterError(
             f"draw_coefficients draws regressions with columns, got {model!r:.80}.", remedy="Pass one."
         )
-    found = findings_of(model).value("columns")
+    finding = findings_of(model).value("columns")
     rows = [
         Coefficient(
             name=wording.clean(column.name),
             value=column.coefficients[output],
             error=None if column.errors is None else column.errors[output],
         )
-        for column in found.columns
+        for column in finding.columns
     ]
     return SvgDrawing.of(draw_forest(rows, "Coefficients with intervals of 95 %"))
 

@@ -106,17 +106,17 @@ def html_of(value: object, audience: Audience = "public") -> str:
         raise InvalidParameterError(
             f"nothing draws a {type(value).__name__}.", remedy="Pass a model, or a result of Glassine."
         )
-    shown = draw(value, audience)
-    tone = f' class="tone {escape(shown.tone.replace(" ", "-"))}"' if shown.tone else ""
-    head = f'<div{tone}><h3 class="title">{escape(wording.clean(shown.title))}</h3>'
+    picture = draw(value, audience)
+    tone = f' class="tone {escape(picture.tone.replace(" ", "-"))}"' if picture.tone else ""
+    head = f'<div{tone}><h3 class="title">{escape(wording.clean(picture.title))}</h3>'
     head += (
-        f"{blocks_html(blocks_of(Paragraph(text=wording.clean(shown.lead), tone='lead')))}</div>"
-        if shown.lead
+        f"{blocks_html(blocks_of(Paragraph(text=wording.clean(picture.lead), tone='lead')))}</div>"
+        if picture.lead
         else "</div>"
     )
     sheet = f"<style>.glassine-shown {{\n{style('notebook.css')}\n{style('blocks.css')}\n}}</style>"
     out, length = [sheet, head], len(sheet.encode()) + len(head.encode())
-    for block in shown.blocks:
+    for block in picture.blocks:
         piece = "\n".join(line for line in blocks_html((block,)).splitlines() if line.strip())
         if length + len(piece.encode()) > MOST_BYTES - ROOM:
             out.append(blocks_html((Paragraph(text=LEFT_OUT, tone="note"),)))
@@ -185,16 +185,22 @@ def _merged(merged: Any, audience: Audience) -> Shown:
 
 def _findings(findings: Findings, audience: Audience) -> Shown:
     """Return the verdict, what stands against a release, what to do, and the checks."""
-    shown = findings.public() if audience == "public" else findings
-    page = page_of(shown)
-    checks = sections.policy_section(shown.checks, shown.policy, shown.subject.kind, source=shown.policy_source)
+    findings_shown = findings.public() if audience == "public" else findings
+    page = page_of(findings_shown)
+    checks = sections.policy_section(
+        findings_shown.checks, findings_shown.policy, findings_shown.subject.kind, source=findings_shown.policy_source
+    )
     notes = tuple(Paragraph(text=note, tone="note") for note in page.notes[:5])
     pieces: list[Piece] = [*page.details, *notes, Facts(page.figures) if page.figures else None]
-    pieces.append(fold("The policy, check by check", checks.blocks) if shown.checks else None)
+    pieces.append(fold("The policy, check by check", checks.blocks) if findings_shown.checks else None)
     if audience == "checker":
         pieces += [fold(section.title, section.blocks) for section in page.sections if section.audience == "checker"]
     lead = f"{page.sentence} {page.described}".strip()
-    kind = shown.subject.kind if isinstance(shown.subject, ReleaseSummary) else str(shown.subject)
+    kind = (
+        findings_shown.subject.kind
+        if isinstance(findings_shown.subject, ReleaseSummary)
+        else str(findings_shown.subject)
+    )
     return Shown(title=f"{page.headline}: {kind}", lead=lead, tone=page.tone, blocks=tuple(blocks_of(*pieces)))
 
 
@@ -206,9 +212,9 @@ def _page(value: Any, audience: Audience) -> Shown:
     return Shown(title=page.headline, lead=page.sentence, tone=page.tone, blocks=tuple(blocks_of(*pieces)))
 
 
-def _multiplicity(found: Any, audience: Audience) -> Shown:
+def _multiplicity(multiplicity: Any, audience: Audience) -> Shown:
     # What was asked about records is not covered by the summary's guarantee.
-    return _page(found if audience == "checker" else replace(found, n_asked=None, disputed={}), audience)
+    return _page(multiplicity if audience == "checker" else replace(multiplicity, n_asked=None, disputed={}), audience)
 
 
 def _comparison(comparison: Any, audience: Audience) -> Shown:
@@ -367,17 +373,17 @@ def _release(release: Any, audience: Audience) -> Shown:
         Fact("Form", str(release.provenance.form), ""),
     )
     names = list(release.domain)
-    shown = names[:8]
+    columns = names[:8]
     rows = tuple(
         Row(
             name=f"Group {group + 1}",
-            cells=tuple(wording.clean(str(release.representative(group)[name])) for name in shown),
+            cells=tuple(wording.clean(str(release.representative(group)[name])) for name in columns),
         )
         for group in range(min(release.n_groups, 10))
     )
-    more = f"; {len(names) - len(shown):,} more attributes" if len(names) > len(shown) else ""
+    more = f"; {len(names) - len(columns):,} more attributes" if len(names) > len(columns) else ""
     table = Table(
-        caption=f"The first representatives{more}", columns=heads("Group", *map(wording.clean, shown)), rows=rows
+        caption=f"The first representatives{more}", columns=heads("Group", *map(wording.clean, columns)), rows=rows
     )
     return Shown(title="Release of explanations", blocks=(Facts(facts), table))
 

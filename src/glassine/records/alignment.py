@@ -55,16 +55,16 @@ for example with y.loc[X.index], or pass y.to_numpy() if it is in their order.
         if other is None or len(other) != len(order) or _equal(order, other):
             # That lengths differ is said by the reader, which knows what it counts.
             continue
-        shown = parameter(name)
+        spelled = parameter(name)
         if Counter(_labels(order)) == Counter(_labels(other)):
             raise InvalidDataError(
-                f"{shown} has the index of the records in another order.",
+                f"{spelled} has the index of the records in another order.",
                 remedy=f"Sort it as they are, for example with {name}.loc[X.index], or pass {name}.to_numpy() if it is "
                 "in their order.",
             )
         if not (_is_default(order) or _is_default(other)):
             raise InvalidDataError(
-                f"{shown} has another index than the records.",
+                f"{spelled} has another index than the records.",
                 remedy=f"Give both one index, or pass {name}.to_numpy() if it is in the order of the records.",
             )
         warn_caller(

@@ -287,10 +287,10 @@ class Reader:
             codes = ahead - self.dtype(1)
         else:
             keys.sort()
-            known = np.array([key for key, _ in keys], dtype=values.dtype.newbyteorder("="))
-            places = np.minimum(np.searchsorted(known, values), len(known) - 1)
+            keys_in_order = np.array([key for key, _ in keys], dtype=values.dtype.newbyteorder("="))
+            places = np.minimum(np.searchsorted(keys_in_order, values), len(keys_in_order) - 1)
             codes = np.array([code for _, code in keys], dtype=self.dtype)[places]
-            codes[known[places] != values] = -1
+            codes[keys_in_order[places] != values] = -1
         unknown = codes < 0
         if not unknown.any():
             return codes, _all_ok(len(codes))

@@ -112,7 +112,7 @@ def _inferred_alike(columns: Sequence[pl.Series], dialect: CsvDialect) -> list[p
         # Most other columns show in their first word that they are texts.
         if all(text is None or number_of(text) is not None for text in column.to_list()):
             out[place] = pl.Series("", numbers_of_texts(column), nan_to_null=True)
-    return [column.alias(given.name) for column, given in zip(out, columns, strict=True)]
+    return [column.alias(source.name) for column, source in zip(out, columns, strict=True)]
 
 
 def _evaluated(texts: pl.Series, of: Callable[[pl.Expr], pl.Expr]) -> pl.Series:

@@ -347,8 +347,8 @@ def _of_arrow(column: Any) -> Plain:
         coded = whole.dictionary_encode().unify_dictionaries().combine_chunks()
         return Coded(values=coded.dictionary.to_pylist(), places=coded.indices.fill_null(-1).to_numpy())
     number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-    known = number or types.is_null(kind) or types.is_dictionary(kind) or types.is_decimal128(kind)
-    if known or types.is_string_view(kind):
+    supported = number or types.is_null(kind) or types.is_dictionary(kind) or types.is_decimal128(kind)
+    if supported or types.is_string_view(kind):
         read: Any = pl.from_arrow(column)
         return pl.Series(read)
     if types.is_decimal(kind):

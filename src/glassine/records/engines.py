@@ -124,8 +124,8 @@ class Distinct:
         frame["refused"], frame["invalid"] = refused, ~good
         out = pl.DataFrame(frame).with_columns(pl.col("invalid").cast(pl.Int64))
         for name, attribute in self.only.items():
-            found, _ = Reader(attribute).column(batch[name])
-            out = out.filter(pl.Series(found >= 0 if found.dtype.kind == "i" else ~np.isnan(found)))
+            values, _ = Reader(attribute).column(batch[name])
+            out = out.filter(pl.Series(values >= 0 if values.dtype.kind == "i" else ~np.isnan(values)))
         if self.share[1] > 1:
             out = out.filter(pl.col("w0") % self.share[1] == self.share[0])
         return out
@@ -424,8 +424,8 @@ class LazyTable:
         if not attributes:
             return {}
         row = iter(ask(lazy_frame(self.frame), Outside(attributes=dict(attributes))).drop("one").row(0))
-        found = {name: {why: next(row) for why in reasons(attribute)} for name, attribute in attributes.items()}
-        kept = {name: {why: n for why, n in own.items() if n} for name, own in found.items()}
+        rows = {name: {why: next(row) for why in reasons(attribute)} for name, attribute in attributes.items()}
+        kept = {name: {why: n for why, n in own.items() if n} for name, own in rows.items()}
         return {name: own for name, own in kept.items() if own}
 
     def _asked(

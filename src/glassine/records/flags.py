@@ -199,12 +199,12 @@ def sentence(
     >>> sentence("age", 3, bounds("age", {"age": Integer(18, 99)}), {"missing": 1, "above 99": 2})
     'age: 3 records lie outside the domain, which declares 18 to 99: missing (1), above 99 (2).'
     """
-    told = why or {}
-    many = number is not None and len(told) > 1
+    reasons = why or {}
+    many = number is not None and len(reasons) > 1
     such = f", such as {'/'.join(words)}" if words else ""
-    kinds = {reason: f"{reason}{such}" if reason.startswith("texts") else reason for reason in told}
+    kinds = {reason: f"{reason}{such}" if reason.startswith("texts") else reason for reason in reasons}
     said = ", ".join(
-        f"{kinds[reason]} ({_written(n)})" if many and n is not None else kinds[reason] for reason, n in told.items()
+        f"{kinds[reason]} ({_written(n)})" if many and n is not None else kinds[reason] for reason, n in reasons.items()
     )
     lie = "record lies" if number == 1 else "records lie"
     counted = lie if number is None else f"{_written(number)} {lie}"

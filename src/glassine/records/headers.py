@@ -373,5 +373,5 @@ def differing(file: RecordsFile, data: bytes, declared: Mapping[str, Attribute])
     names = whole.columns
     one, other = (frame.group_by(names).len(name="\0") for frame in (whole, alone))
     both = one.join(other, on=names, how="left", suffix="\0", nulls_equal=True)
-    found = pl.min_horizontal("\0", pl.col("\0\0").fill_null(0))
-    return int(both.select((pl.col("\0") - found).sum()).item())
+    position = pl.min_horizontal("\0", pl.col("\0\0").fill_null(0))
+    return int(both.select((pl.col("\0") - position).sum()).item())

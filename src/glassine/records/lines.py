@@ -328,21 +328,21 @@ def _well_formed(
     right = ~within[ends]
     # An opening quote stands behind an edge, a closing one before an edge: where an edge is on the other side, or on
     # none, the exclusive or is 0.
-    beside = np.empty_like(edge)
-    beside[0], beside[1:] = True, edge[:-1]
-    np.logical_and(beside, within, out=beside)
+    adjacent = np.empty_like(edge)
+    adjacent[0], adjacent[1:] = True, edge[:-1]
+    np.logical_and(adjacent, within, out=adjacent)
     ahead = np.empty_like(edge)
     ahead[-1], ahead[:-1] = True, edge[1:]
     np.greater(ahead, within, out=ahead)
-    beside |= ahead
-    np.greater(quote, beside, out=beside)
+    adjacent |= ahead
+    np.greater(quote, adjacent, out=adjacent)
     if blank:
         # A blank behind an edge or an opening quote: what it belongs to is decided field by field.
         behind = np.empty_like(edge)
         behind[0], behind[1:] = True, (edge | quote)[:-1]
-        beside |= behind & (buffer == ord(BLANK))
-    beside |= buffer == RETURN
-    right[np.searchsorted(ends, np.flatnonzero(beside))] = False
+        adjacent |= behind & (buffer == ord(BLANK))
+    adjacent |= buffer == RETURN
+    right[np.searchsorted(ends, np.flatnonzero(adjacent))] = False
     # A newline within quotes ends its line all the same.
     np.greater(edge, within, out=edge)
     edge |= newline

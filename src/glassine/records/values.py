@@ -93,22 +93,22 @@ def _declared(codes: AnyArray, flags: FlagArray, values: AnyArray, listed: Seque
         # A text that a prefix stands for is the value.
         return read_only(_objects([_plain(cell, numbers=False) for cell in values.tolist()]))
     texts = any(isinstance(value, str) for value in listed)
-    found = np.array([*listed, None], dtype=object)[codes]
+    decoded = np.array([*listed, None], dtype=object)[codes]
     undeclared = (flags == Flag.UNDECLARED) | (flags == Flag.INFINITE)
     if undeclared.any():
         # Beside numbers a text that writes one is that number, as in a column of numbers.
         cells = np.asarray(values, dtype=object)[undeclared].tolist()
-        found[undeclared] = _objects([_plain(cell, numbers=not texts) for cell in cells])
+        decoded[undeclared] = _objects([_plain(cell, numbers=not texts) for cell in cells])
     if texts:
-        return read_only(found)
-    seen = set(found.tolist())
+        return read_only(decoded)
+    seen = set(decoded.tolist())
     kinds = set(map(type, seen))
     # A double would round a large whole number to another declared one.
     large = any(type(value) is int and abs(value) >= EXACT for value in seen)
     if str in kinds or (large and kinds != {int}):
-        return read_only(found)
+        return read_only(decoded)
     whole = kinds <= {int} and all(abs(value) < 2**63 for value in seen)
-    return read_only(found.astype(np.int64 if whole else np.float64))
+    return read_only(decoded.astype(np.int64 if whole else np.float64))
 
 
 def _plain(cell: object, *, numbers: bool) -> str | int | float | None:

@@ -108,13 +108,13 @@ def mean_of(mean: Mean, measure: Measure) -> str:
     return f"{text} ± {error}" if any(digit in error for digit in "123456789") else text
 
 
-def _written(value: float, beside: float, measure: Measure) -> str:
+def _written(value: float, limit: float, measure: Measure) -> str:
     """Return a figure with as many places as one beside it needs; powers of ten where that would be a row of zeros."""
-    if measure not in ("rmse", "mae") or beside == 0:
+    if measure not in ("rmse", "mae") or limit == 0:
         return f"{value:,.3f}"
-    if not SMALLEST <= abs(beside) < LARGEST:
+    if not SMALLEST <= abs(limit) < LARGEST:
         return f"{value:.3e}"
-    return f"{value:,.{max(3 - math.floor(math.log10(abs(beside))), 0)}f}"
+    return f"{value:,.{max(3 - math.floor(math.log10(abs(limit))), 0)}f}"
 
 
 def _advice(advice: Recommendation, n_splits: int) -> tuple[str, str]:

@@ -37,7 +37,7 @@ def render_card(model: AdditiveModel) -> str:
         )
         for name, group in groupby(items, key=lambda item: item.attribute)
     ]
-    shown = shortened(rows) if rows else []
+    listed = shortened(rows) if rows else []
     return (
         environment()
         .get_template("card.html")
@@ -48,7 +48,7 @@ def render_card(model: AdditiveModel) -> str:
             worth=_worth(model) if number else None,
             outcome=outcome,
             groups=groups,
-            rows=[_row(first, last) for first, last in shown],
+            rows=[_row(first, last) for first, last in listed],
             intervals=any(row.low is not None for row in rows),
             coverage=f"{COVERAGE:.0%}",
             ends=_ends(model),

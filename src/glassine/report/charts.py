@@ -365,9 +365,9 @@ def _numbers(marks: Sequence[Mark], axes: Axes, taken: Sequence[Box] = (), near:
     full = [*((x - 6, y - 6, x + 6, y + 6) for x, y in places), *taken]
     shared: list[tuple[float, float, list[Mark]]] = []
     for mark, (x, y) in zip(marks, places, strict=True):
-        beside = [others for u, v, others in shared if abs(u - x) < near and abs(v - y) < near]
-        if beside:
-            beside[0].append(mark)
+        overlapping = [others for u, v, others in shared if abs(u - x) < near and abs(v - y) < near]
+        if overlapping:
+            overlapping[0].append(mark)
         else:
             shared.append((x, y, [mark]))
     out = []

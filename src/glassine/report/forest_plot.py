@@ -25,28 +25,28 @@ class Coefficient:
 
 def draw_forest(rows: Sequence[Coefficient], title: str) -> Markup:
     """Return the forest plot of the first coefficients, one row each, on one scale."""
-    shown = [row for row in rows[:MOST] if abs(row.value) < 1e12]
-    reach = [(row.error or 0.0) * QUANTILE for row in shown]
-    ends = [row.value - half for row, half in zip(shown, reach, strict=True)]
-    ends += [row.value + half for row, half in zip(shown, reach, strict=True)]
+    drawn = [row for row in rows[:MOST] if abs(row.value) < 1e12]
+    reach = [(row.error or 0.0) * QUANTILE for row in drawn]
+    ends = [row.value - half for row, half in zip(drawn, reach, strict=True)]
+    ends += [row.value + half for row, half in zip(drawn, reach, strict=True)]
     # An interval far wider than the coefficients would hide them all: it is cut, with an arrow's mark.
-    widest = 5 * max((abs(row.value) for row in shown), default=1.0) or 1.0
+    widest = 5 * max((abs(row.value) for row in drawn), default=1.0) or 1.0
     low, high = max(min([0.0, *ends]), -widest), min(max([0.0, *ends]), widest)
     span = (high - low) or 1.0
-    height = ROW * len(shown)
+    height = ROW * len(drawn)
     axes = Axes(
         left=NAMES,
         top=10.0,
         width=WIDTH - NAMES - 20,
         height=height,
         across=lambda value: (min(max(value, low), high) - low) / span,
-        up=lambda place: 1 - (place + 0.5) / max(len(shown), 1),
+        up=lambda place: 1 - (place + 0.5) / max(len(drawn), 1),
     )
     pieces = [
         element("line", class_="grid", x1=axes.x(0.0), x2=axes.x(0.0), y1=axes.top, y2=axes.bottom),
         axes.marks(ticks(low, high, 6)),
     ]
-    for place, (row, half) in enumerate(zip(shown, reach, strict=True)):
+    for place, (row, half) in enumerate(zip(drawn, reach, strict=True)):
         y = axes.y(place)
         pieces.append(element("text", short(row.name, 30), class_="tick end", x=axes.left - 8, y=y, dy=4))
         if row.error is not None:

@@ -216,7 +216,7 @@ def _answer(block: Block) -> Iterator[str]:
 
 def _wrap(text: str, *, indent: int = 0, hang: int = 0) -> list[str]:
     """Return lines of a text; a command is on one line, however long, as a shell would end it where it breaks."""
-    joined = COMMAND.sub(lambda found: found[0].replace(" ", UNBROKEN), text)
+    joined = COMMAND.sub(lambda match: match[0].replace(" ", UNBROKEN), text)
     lines = textwrap.wrap(
         joined,
         WIDTH,

@@ -19,12 +19,12 @@ MOST_RULES = 60
 
 def draw_rules(rows: Sequence[PartRow], *, caught: int | None = None) -> Markup:
     """Return the first rules; of a record the number of the rule that captures it, which stands out."""
-    shown = rows[:MOST_RULES]
-    sized, mixed = any(row.count for row in shown), any(row.mix for row in shown)
+    drawn = rows[:MOST_RULES]
+    sized, mixed = any(row.count for row in drawn), any(row.mix for row in drawn)
     right = WIDTH - (SIZES if sized else 0.0) - (CLASSES if mixed else 0.0)
     room = int((right - LEAD - 20) / LETTER)
     pieces = []
-    for place, row in enumerate(shown):
+    for place, row in enumerate(drawn):
         y = place * ROW
         way = "" if caught is None else "on-path" if row.number == caught else "off-path"
         says = f" → {row.prediction}" if row.prediction else ""
@@ -47,12 +47,12 @@ def draw_rules(rows: Sequence[PartRow], *, caught: int | None = None) -> Markup:
             left += share * CLASSES
         kind = "inner" if not row.flags else "wrong-1"
         pieces.append(element("g", *parts, class_=f"{kind} {way}".rstrip()))
-    more = len(rows) - len(shown)
+    more = len(rows) - len(drawn)
     return Chart(
         kind="tree rules",
         ident="rules",
         width=WIDTH,
-        height=max(len(shown), 1) * ROW,
+        height=max(len(drawn), 1) * ROW,
         title="The rules, and the one that captures a record" if caught is not None else "The rules, in their order",
         description=f"{wording.plural(len(rows), 'rule')}{f'; {more:,} are not drawn' if more else ''}.",
     ).draw(*pieces)

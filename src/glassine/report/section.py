@@ -193,9 +193,11 @@ class MeasuredSection(Generic[F]):
         words: Mapping[str, object] = body if isinstance(body, Mapping) else dict(*body[2:])
         reading = FigureReading(finding, findings, **words)
         if isinstance(body, Mapping):
-            shown = facts(self.figures, finding, findings, **words)
-            said = (reading.said(self.sentence),) if self.sentence else facts_of(shown) if self.text_title else ()
-            body = shown, said
+            section_facts = facts(self.figures, finding, findings, **words)
+            said = (
+                (reading.said(self.sentence),) if self.sentence else facts_of(section_facts) if self.text_title else ()
+            )
+            body = section_facts, said
         title, about, text_title = map(reading.said, (self.title, self.about, self.text_title))
         return section(self.id, title, body[0], link=self.link, about=about, text=body[1], text_title=text_title)
 
@@ -237,8 +239,8 @@ def shown(measurement: str) -> MeasuredSection[Any] | None:
 def sections_of(findings: Findings, *, least: int = 0, below: int = LAST + 1) -> Iterator[Section]:
     """Yield the sections of what was measured, those of a range of ranks, in the order of a report."""
     made = {name: outcome for name, outcome in findings.measured.items() if isinstance(outcome, Measured)}
-    known = [one for one in map(shown, made) if one is not None and least <= one.rank < below]
-    for one in sorted(known, key=lambda one: one.rank):
+    sections = [one for one in map(shown, made) if one is not None and least <= one.rank < below]
+    for one in sorted(sections, key=lambda one: one.rank):
         section = one.section(made[one.measurement].value, findings)
         for_checker = one.measurement in findings.measured.for_checker
         yield replace(section, audience="checker") if for_checker else section

@@ -178,13 +178,13 @@ def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: 
         guarantee = guarantee.void(*[MERGED] * bool(smallest_bin and data is not None), *[DOMAIN_FROM_DATA] * inferred)
         published = any(term.weights is not None for term in terms)
         guarantee = replace(guarantee, count_scale=guarantee.count_scale if published else None)
-    shown, card = tuple(_short(value) for value in intercept.tolist()), model.scorecard
+    intercepts, card = tuple(_short(value) for value in intercept.tolist()), model.scorecard
     if card is not None:
         # What was merged lies between points: it gets the nearest, and the risks are those of the scores.
         terms = list(repointed(terms, card.unit, card.unit))
-        card = card_of(terms, shown[0], card.unit)
+        card = card_of(terms, intercepts[0], card.unit)
     clean = replace(
-        model, terms=tuple(terms), intercept=shown, edits=(), guarantee=guarantee, scorecard=card,
+        model, terms=tuple(terms), intercept=intercepts, edits=(), guarantee=guarantee, scorecard=card,
         target_bounds=_public_range(model, domain),
     )  # fmt: skip
     return AdditiveScrub(model=clean, n_moved=len(moved), n_merged=n_before - n_after, n_renamed=len(renamed))
@@ -311,8 +311,8 @@ def _counted(model: AdditiveModel, term: Term, data: Any) -> Term:
             link="identity",
         )
         cells, n_cells = bin_indices(alone, data, lenient=True)[0], math.prod(term.shape)
-        held = data.counts(cells, n_cells) if _knows_persons(data) else np.bincount(cells, minlength=n_cells)
-        sizes = held.astype(np.float64)
+        totals = data.counts(cells, n_cells) if _knows_persons(data) else np.bincount(cells, minlength=n_cells)
+        sizes = totals.astype(np.float64)
         return replace(term, weights=sizes.reshape(term.shape))
     if term.weights is None:
         raise InvalidModelError(
@@ -345,9 +345,9 @@ def _knows_persons(data: object) -> bool:
 def _has_small(term: Term, least: int) -> bool:
     """Return whether a bin holds some records, but too few; the missing values of a one-attribute term are hidden."""
     sizes = np.zeros(term.shape) if term.weights is None else term.weights
-    held = sizes[:-1] if len(term.bins) == 1 else sizes
+    occupied = sizes[:-1] if len(term.bins) == 1 else sizes
     # One bin alone cannot be joined with another.
-    return bool(((held > 0) & (held < least)).any()) and held.size > 1
+    return bool(((occupied > 0) & (occupied < least)).any()) and occupied.size > 1
 
 
 def _total(term: Term) -> float:

@@ -83,9 +83,9 @@ def _idle(term: Term, lent: Sequence[int], *, exact: bool) -> Bools:
     if exact and not empty.all():
         # A fit leaves such a bin at the mean by size of the others or near it, so within their range; but one that
         # shares the score of another was put with it.
-        held = term.scores[~empty]
-        shared = {tuple(map(_digits, row)) for row in held.tolist()}
-        amid = empty & ((held.min(axis=0) <= term.scores) & (term.scores <= held.max(axis=0))).all(axis=-1)
+        occupied = term.scores[~empty]
+        shared = {tuple(map(_digits, row)) for row in occupied.tolist()}
+        amid = empty & ((occupied.min(axis=0) <= term.scores) & (term.scores <= occupied.max(axis=0))).all(axis=-1)
         for cell in map(tuple, np.argwhere(amid).tolist()):
             amid[cell] = tuple(map(_digits, term.scores[cell].tolist())) not in shared
         if len(term.bins) == 1:

@@ -70,13 +70,13 @@ def scrub_regression(model: RegressionModel, *, data: object = None) -> Regressi
     errors = _errors(model, data)
     effects, n_rounded = [], 0
     for effect, own in zip(model.effects, errors[1:], strict=True):
-        shown = tuple(_up(error) for error in own)
-        values = tuple(_to_half(value, error) for value, error in zip(effect.coefficients, shown, strict=True))
+        rounded = tuple(_up(error) for error in own)
+        values = tuple(_to_half(value, error) for value, error in zip(effect.coefficients, rounded, strict=True))
         n_rounded += sum(a != b for a, b in zip(values, effect.coefficients, strict=True))
-        kept = shown if effect.errors is not None else None
+        kept = rounded if effect.errors is not None else None
         effects.append(replace(effect, coefficients=values, errors=kept, rounding=0.0))
-    shown = tuple(_up(error) for error in errors[0])
-    intercept = tuple(_to_half(value, error) for value, error in zip(model.intercept, shown, strict=True))
+    rounded = tuple(_up(error) for error in errors[0])
+    intercept = tuple(_to_half(value, error) for value, error in zip(model.intercept, rounded, strict=True))
     n_rounded += sum(a != b for a, b in zip(intercept, model.intercept, strict=True))
     fit = model.fit
     scale = None if fit.scale is None else _up(fit.scale)
@@ -84,7 +84,7 @@ def scrub_regression(model: RegressionModel, *, data: object = None) -> Regressi
         model,
         effects=tuple(effects),
         intercept=intercept,
-        intercept_errors=None if model.intercept_errors is None else shown,
+        intercept_errors=None if model.intercept_errors is None else rounded,
         fit=replace(
             fit,
             scale=scale,
@@ -124,10 +124,10 @@ def _errors(model: RegressionModel, data: object) -> list[tuple[float, ...]]:
     published = [effect.errors for effect in model.effects]
     first = model.intercept_errors
     if None not in published:
-        known = [own for own in published if own is not None]
+        finite = [own for own in published if own is not None]
         # Where the intercept has no error, none of its digits is needed beyond the finest of the columns.
-        least = tuple(min((own[i] for own in known if own[i] > 0), default=0.0) for i in range(model.n_outputs))
-        return [first if first is not None else least, *known]
+        least = tuple(min((own[i] for own in finite if own[i] > 0), default=0.0) for i in range(model.n_outputs))
+        return [first if first is not None else least, *finite]
     if data is None:
         raise InvalidModelError(
             "the model publishes no standard errors, to which its coefficients are rounded.",

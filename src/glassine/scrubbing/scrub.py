@@ -221,11 +221,11 @@ def _merged_to(tree: DecisionTree, domain: Domain, data: object, limit: float) -
         counts = [cell.evidence.counts for cell in tree.cells]
         exact = data is None and tree.counts_are_exact and None not in counts
         table = np.array(counts if exact else [[sizes[cell.node]] for cell in tree.cells], dtype=np.float64)
-        known = OutcomeCounts(lower=table, upper=table, n_outcomes=len(tree.classes or ()) or 1)
-        held = [size for size in sizes.values() if size]
-        if not held or implied_advantage(known).upper <= limit:
+        bounds = OutcomeCounts(lower=table, upper=table, n_outcomes=len(tree.classes or ()) or 1)
+        occupied = [size for size in sizes.values() if size]
+        if not occupied or implied_advantage(bounds).upper <= limit:
             break
-        smaller = merge_leaves(tree, sizes, min(held) + 1)
+        smaller = merge_leaves(tree, sizes, min(occupied) + 1)
         if len(smaller.cells) == len(tree.cells):
             break
         tree = smaller

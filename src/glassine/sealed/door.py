@@ -103,10 +103,10 @@ class PrivateLearner(ABC):
             If anything fails after the charge. Nothing is released, and the charge stays.
         """
         self._check_arguments(unsupported)
-        known, opened = self._opening(X, y, persons)
-        plan = self._plan(known)
+        metadata, opened = self._opening(X, y, persons)
+        plan = self._plan(metadata)
         released = seal(plan, opened, ledger=self.ledger, dataset=self.dataset, random_state=self.random_state)
-        keep(self, {**known.features, **released})
+        keep(self, {**metadata.features, **released})
         return self
 
     def _opening(self, X: object, y: object, persons: object) -> tuple[Metadata, Callable[[], Any]]:
@@ -120,15 +120,15 @@ class PrivateLearner(ABC):
             if isinstance(X, RecordsFile):
                 X = read_table(X, Purpose.PRIVATE, attributes=X.declared).restrict(schema(X).names or ())
             # Something is not public, and taken from the records: the guarantee is void, and says so.
-            intake, known = self._read_unsealed(X, y, persons, unit)
-            return known, lambda: intake
-        source, known = described
-        self._warn(known)
+            intake, metadata = self._read_unsealed(X, y, persons, unit)
+            return metadata, lambda: intake
+        source, metadata = described
+        self._warn(metadata)
         equal = self.person_weights == "equal"
         if is_lazy(X) and isinstance(y, str) and not unit.is_person and getattr(self, "exposure", None) is None:
             # An engine counts where its records are; exposures are read record by record.
-            return known, lambda: self._read_unsealed(X, y, None, unit)[0]
-        return known, lambda: source.open(known, keep_undeclared=self.keeps_undeclared, equal=equal)
+            return metadata, lambda: self._read_unsealed(X, y, None, unit)[0]
+        return metadata, lambda: source.open(metadata, keep_undeclared=self.keeps_undeclared, equal=equal)
 
     def _describe(self, X: object, y: object, persons: object, unit: Any) -> tuple[Source, Metadata] | None:
         """Return the unopened records and what is public of them; None where something is taken from them."""
@@ -145,15 +145,15 @@ class PrivateLearner(ABC):
         target = self._declared_target(target_column(X, y), domain)
         if target is None:
             return None
-        known = Metadata(
+        metadata = Metadata(
             domain=source.attributes(domain),
             unit=unit,
             weights=weights_of(unit, self),
             features=_names_of(source),
             **target,
         )
-        source.check_types(known)
-        return source, known
+        source.check_types(metadata)
+        return source, metadata
 
     @abstractmethod
     def _check_arguments(self, unsupported: Mapping[str, Any]) -> None:
@@ -168,7 +168,7 @@ class PrivateLearner(ABC):
         """Return the public classes or the public range of the target, its name and caveats; None where it has none."""
 
     @abstractmethod
-    def _warn(self, known: Metadata) -> None:
+    def _warn(self, metadata: Metadata) -> None:
         """Warn of what is not public, and of columns named like identifiers."""
 
     @abstractmethod
@@ -176,7 +176,7 @@ class PrivateLearner(ABC):
         """Read the records where something of them is not public, or where an engine counts them in place."""
 
     @abstractmethod
-    def _plan(self, known: Metadata) -> Plan:
+    def _plan(self, metadata: Metadata) -> Plan:
         """Plan the fit, or refuse it; no record is open."""
 
 

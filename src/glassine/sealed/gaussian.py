@@ -157,8 +157,8 @@ class Drawing:
 
     __slots__ = ("__held", "__left", "__noise", "deviation", "units")
 
-    def __init__(self, held: list[AdditiveStore], noise: Noise, squared: float) -> None:
-        self.__held, self.__noise, self.__left = held, noise, squared * (1 + ROUNDING)
+    def __init__(self, stores: list[AdditiveStore], noise: Noise, squared: float) -> None:
+        self.__held, self.__noise, self.__left = stores, noise, squared * (1 + ROUNDING)
         self.units, self.deviation = noise.units, noise.deviation
 
     def __repr__(self) -> str:

@@ -152,21 +152,21 @@ class Source:
             return domain
         return domain.restrict([name for name in domain if name in self.names])
 
-    def check_types(self, known: Metadata) -> None:
+    def check_types(self, metadata: Metadata) -> None:
         """Raise InvalidDataError if the declared type of a column cannot hold values of its attribute."""
         if isinstance(self.container, CountTable | list | tuple) or not self.named:
             return
-        wanted: dict[str, Attribute] = {name: known.domain[name] for name in self.names}
+        wanted: dict[str, Attribute] = {name: metadata.domain[name] for name in self.names}
         if isinstance(self.target, str):
-            wanted[self.target] = _of_target(known)
+            wanted[self.target] = _of_target(metadata)
         check_types(schema(self.container), wanted)
 
-    def open(self, known: Metadata, *, keep_undeclared: bool, equal: bool) -> HeldIntake:
+    def open(self, metadata: Metadata, *, keep_undeclared: bool, equal: bool) -> HeldIntake:
         """Read the records; those without a declared class, or a number, as their target are left out."""
         table = self.container if isinstance(self.container, CountTable) else None
         container = self.container.columns if table is not None else self._by_name()
-        attributes = {name: known.domain[name] for name in self.names}
-        own = {self.target: _of_target(known)} if isinstance(self.target, str) else {}
+        attributes = {name: metadata.domain[name] for name in self.names}
+        own = {self.target: _of_target(metadata)} if isinstance(self.target, str) else {}
         # Once: a file is parsed for each reading, and a lazy frame may come back in another order.
         wanted, whose_columns = own if table is not None else {**attributes, **own}, list[Any]()
         if isinstance(self.persons, str):
@@ -176,35 +176,35 @@ class Source:
         if isinstance(self.target, str):
             values = cells.array(self.target)
         else:
-            values, _ = Reader(_of_target(known)).column(_plain(self.target))
+            values, _ = Reader(_of_target(metadata)).column(_plain(self.target))
         if table is None:
             columns = settled(cells.restrict(self.names), flags.restrict(self.names), keep_undeclared=keep_undeclared)
         else:
             columns = table.columns.restrict(self.names)
-        number = known.target_range is not None
+        number = metadata.target_range is not None
         rows = ~np.isnan(values) if number else values >= 0
         columns = columns_of(attributes, {name: columns.array(name)[rows] for name in attributes})
-        numbers = None if known.target_range is None else scaled(values[rows], known.target_range)
+        numbers = None if metadata.target_range is None else scaled(values[rows], metadata.target_range)
         labels = (
             np.zeros(len(columns.array(self.names[0])), dtype=np.int64) if number else values[rows].astype(np.int64)
         )
         times, persons = None if table is None else table.multiplicities[rows], None
-        if known.unit.is_person:
+        if metadata.unit.is_person:
             if isinstance(self.persons, str):
                 listed_values = [value for column in whose_columns for value in _as_list(column)]
             else:
                 listed_values = _as_list(_plain(self.persons))
             keys = tuple(identifier(value) for value in listed_values)
-            whose = CountedPersons(identifiers=keys, unit=known.unit, equal=equal, column=None)
+            whose = CountedPersons(identifiers=keys, unit=metadata.unit, equal=equal, column=None)
             persons = whose.take(rows)
             times = persons.times(columns, labels if numbers is None else numbers)
         intake = HeldIntake(
             columns=columns,
             labels=labels,
             multiplicities=times,
-            domain=known.domain,
-            classes=known.classes,
-            caveats=known.caveats,
+            domain=metadata.domain,
+            classes=metadata.classes,
+            caveats=metadata.caveats,
             persons=persons,
             values=numbers,
         )
@@ -289,9 +289,9 @@ def _as_list(column: Any) -> list[Any]:
     return list(column.tolist() if hasattr(column, "tolist") else column)
 
 
-def _of_target(known: Metadata) -> Attribute:
+def _of_target(metadata: Metadata) -> Attribute:
     """Return the attribute as which the target is read; what is not of it is left out."""
-    return ANYTHING if known.target_range is not None else Category(known.classes, missing=True)
+    return ANYTHING if metadata.target_range is not None else Category(metadata.classes, missing=True)
 
 
 def scaled(numbers: AnyArray, bounds: tuple[float, float]) -> Array:

@@ -179,7 +179,7 @@ def sum_leaves(
     implied: Implied,
     costs: Costs,
     side: int,
-    known: Weighed,
+    weighed: Weighed,
     into: SignedLeaves,
 ) -> None:  # pragma: no cover - compiled
     """Sum the wanted leaves of consecutive sets of k literals; costs are infinite where one is not allowed."""
@@ -207,7 +207,7 @@ def sum_leaves(
     own = np.empty(n_values, dtype=np.float64)
     numbers = np.empty(n_classes, dtype=np.float64)
     whole = np.empty((n, n_classes), dtype=table.dtype)
-    beside = np.empty((n, n_classes, p), dtype=table.dtype)
+    others = np.empty((n, n_classes, p), dtype=table.dtype)
     possible = np.empty(n, dtype=np.bool_)
     regions = np.empty((n, width), dtype=np.uint64)
     nodes = np.empty(n, dtype=np.uint32)
@@ -230,14 +230,14 @@ def sum_leaves(
             at = offsets[size + 1] + with_first + start
             for c in range(n_classes):
                 for j in range(some_literals):
-                    beside[subset, c, j] = table[at + j, c]
+                    others[subset, c, j] = table[at + j, c]
         # Until here the literals outside a subset are free: what has one true is subtracted from what leaves it free.
         for i in range(k - 1):
             for subset in range(n):
                 if not subset >> i & 1:
                     for c in range(n_classes):
                         whole[subset, c] -= whole[subset | 1 << i, c]
-                        fewer, more = beside[subset, c], beside[subset | 1 << i, c]
+                        fewer, more = others[subset, c], others[subset | 1 << i, c]
                         for j in range(some_literals):
                             fewer[j] -= more[j]
         n_first = possible_signs(tail, atoms, regions, possible)
@@ -277,7 +277,7 @@ def sum_leaves(
                         continue
                     place, few, some = np.int64(0), True, np.int64(0)
                     for c in range(n_classes):
-                        true = beside[subset, c, j]
+                        true = others[subset, c, j]
                         number = np.int64(true if sign else whole[subset, c] - true)
                         if number >= side:
                             few = False
@@ -285,7 +285,7 @@ def sum_leaves(
                         numbers[c] = number
                         some += number
                     if few:
-                        least[q], weights[q] = known.costs[place], known.weights[place]
+                        least[q], weights[q] = weighed.costs[place], weighed.weights[place]
                     elif some < costs.fewest:
                         least[q], weights[q] = np.inf, 0.0
                     else:
@@ -329,7 +329,7 @@ def sum_empty(
     m, p, blocks = len(first), len(atoms.blocks), atoms.blocks
     chosen, allowed = first.copy(), np.empty(p, dtype=np.bool_)
     tail, mask = chosen[1:], np.empty(atoms.masks.shape[1], dtype=np.uint64)
-    alone, beside = np.empty((p, 2), dtype=np.int64), np.empty(1 << m, dtype=np.int64)
+    alone, others = np.empty((p, 2), dtype=np.int64), np.empty(1 << m, dtype=np.int64)
     for literal in range(p):
         for sign in range(2):
             alone[literal, sign] = n_splits(np.array([literal]), sign, atoms, mask, allowed)
@@ -338,7 +338,7 @@ def sum_empty(
     for row in range(len(into.costs)):
         if m and (row == 0 or chosen[0] <= before):
             for signs in range(1 << (m - 1)):
-                beside[signs] = n_splits(tail, signs, atoms, mask, allowed)
+                others[signs] = n_splits(tail, signs, atoms, mask, allowed)
         unrelated = m == 1 or (m > 1 and blocks[chosen[0]] != blocks[chosen[1]])
         wanted[:] = (1 << m) - 1
         keep_apart(chosen, implied, wanted)
@@ -346,7 +346,7 @@ def sum_empty(
             if wanted[signs] != (1 << m) - 1:
                 continue
             if unrelated:
-                number = alone[chosen[0], signs & 1] + beside[signs >> 1] - p
+                number = alone[chosen[0], signs & 1] + others[signs >> 1] - p
             else:
                 number = n_splits(chosen, signs, atoms, mask, allowed)
             if number >= 0:

@@ -53,8 +53,8 @@ def every_value(attribute: Attribute, name: str, literals: Iterable[Literal]) ->
         cuts |= {float(end) for end in ends if not isinstance(end, str) and low <= end <= high}
     at = np.array(sorted(cuts))
     # Between two cuts all numbers are alike: the one beside a cut stands for them.
-    beside = np.concatenate([at, np.nextafter(at, -np.inf), np.nextafter(at, np.inf)])
-    numbers = np.append(np.unique(np.clip(beside, low, high)), np.nan)
+    neighbors = np.concatenate([at, np.nextafter(at, -np.inf), np.nextafter(at, np.inf)])
+    numbers = np.append(np.unique(np.clip(neighbors, low, high)), np.nan)
     return ConformedColumns(attributes={name: attribute}, numbers={name: numbers}, codes={})
 
 

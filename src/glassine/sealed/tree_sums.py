@@ -128,15 +128,18 @@ class Implied(NamedTuple):
         sizes = table[: offsets[3]].sum(axis=1, dtype=np.int64)
         possible = full[blocks]
         atoms_in = masks & possible
-        held, whole = (np.bitwise_count(words).sum(axis=1, dtype=np.int64) for words in (atoms_in, possible))
+        records_in, whole = (np.bitwise_count(words).sum(axis=1, dtype=np.int64) for words in (atoms_in, possible))
         # Row by row: all pairs of thousands of literals at once, each with the atoms of both, would fill gigabytes.
         for i in range(len(blocks) - 1):
             j = np.arange(i + 1, np.searchsorted(blocks, blocks[i], side="right"))
             one, other = sizes[offsets[1] + i], sizes[offsets[1] + j]
             both = sizes[offsets[2] + binom[i, 1] + binom[j, 2]]
-            shared = shared_atoms(atoms_in, possible[i], held, i, j)
+            shared = shared_atoms(atoms_in, possible[i], records_in, i, j)
             records = [[sizes[0] - one - other + both, other - both], [one - both, both]]
-            places = [[whole[i] - held[i] - held[j] + shared, held[j] - shared], [held[i] - shared, shared]]
+            places = [
+                [whole[i] - records_in[i] - records_in[j] + shared, records_in[j] - shared],
+                [records_in[i] - shared, shared],
+            ]
             empty = [[(records[a][b] == 0) & (places[a][b] == 0) for b in (0, 1)] for a in (0, 1)]
             for a, b in product((0, 1), (0, 1)):
                 out.later[i, j] |= empty[a][1 - b].astype(np.uint8) << (a + 2 * b)
@@ -437,10 +440,10 @@ def inherit(
                     signs = (s >> a & 1) + 2 * (s >> b & 1)
                     if bits >> signs & 1:
                         out = b if later >> signs & 1 else a
-                        without = s >> (out + 1) << out | s & ((1 << out) - 1)
+                        remaining = s >> (out + 1) << out | s & ((1 << out) - 1)
                         rank = without_b if out == b else without_a
-                        into.costs[row, s] = smaller.costs[rank, without]
-                        into.weights[row, s] = smaller.weights[rank, without]
+                        into.costs[row, s] = smaller.costs[rank, remaining]
+                        into.weights[row, s] = smaller.weights[rank, remaining]
         advance(chosen)
 
 

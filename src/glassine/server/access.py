@@ -168,8 +168,8 @@ class Access:
         scheme, _, token = named[0].partition(b" ") if len(named) == 1 else (b"", b"", b"")
         digest = hashlib.sha256(token.strip()).digest()
         # All are compared, each in constant time, so that the time of an answer says nothing of a token.
-        found = [hmac.compare_digest(digest, known) for known in self._digests]
-        return scheme.lower() == b"bearer" and any(found)
+        matches = [hmac.compare_digest(digest, digest_of_token) for digest_of_token in self._digests]
+        return scheme.lower() == b"bearer" and any(matches)
 
 
 def _network(text: str) -> Network:

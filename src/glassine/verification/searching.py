@@ -215,15 +215,15 @@ class Hunt:
             backgrounds.setdefault(id(pair.d0), []).append(pair)
         ranked: list[tuple[float, _Case]] = []
         for pairs in backgrounds.values():
-            without = self._outputs(pairs[0], False, SHARED)
-            if all(map(_is_refusal, without)) and pairs[0].container not in self._refused:
+            outputs = self._outputs(pairs[0], False, SHARED)
+            if all(map(_is_refusal, outputs)) and pairs[0].container not in self._refused:
                 self._refused.append(pairs[0].container)
             for pair in pairs:
                 there = self._outputs(pair, True, GLANCES)
-                if all(map(_is_refusal, (*without, *there))):
+                if all(map(_is_refusal, (*outputs, *there))):
                     continue
                 case = _Case(trial=pair, plan=self.plan)
-                ranked.append((_changed(without, there), case))
+                ranked.append((_changed(outputs, there), case))
         ranked.sort(key=lambda one: -one[0])
         self._tried += [(case.trial.name, 0.0) for _, case in ranked[LEFT:]]
         return [case for _, case in ranked[:LEFT]]
@@ -327,16 +327,16 @@ def _is_refusal(kept: Any) -> bool:
     return any(name.startswith(REFUSED) for name in kept)
 
 
-def _changed(without: Sequence[Any], there: Sequence[Any]) -> float:
+def _changed(outputs: Sequence[Any], there: Sequence[Any]) -> float:
     """Return how much what is published differs: refusals, sums over a whole model, and parts that are there or not."""
-    refused = abs(np.mean([_is_refusal(row) for row in without]) - np.mean([_is_refusal(row) for row in there]))
+    refused = abs(np.mean([_is_refusal(row) for row in outputs]) - np.mean([_is_refusal(row) for row in there]))
     total = MOST_CHANGED * float(refused)
     for name in SUMS:
-        before, after = ([row.get(name, 0.0) for row in rows] for rows in (without, there))
+        before, after = ([row.get(name, 0.0) for row in rows] for rows in (outputs, there))
         total += min(MOST_CHANGED, abs(float(np.mean(before) - np.mean(after))) / (float(np.std(before)) + 1e-9))
     parts = change = 0.0
-    for name in {name for row in (*without, *there) for name, value in row.items() if value == 1.0}:
-        before, after = ([row.get(name, 0.0) for row in rows] for rows in (without, there))
+    for name in {name for row in (*outputs, *there) for name, value in row.items() if value == 1.0}:
+        before, after = ([row.get(name, 0.0) for row in rows] for rows in (outputs, there))
         if set(before) | set(after) <= {0.0, 1.0} and not name.startswith("whole"):
             change += abs(sum(before) / len(before) - sum(after) / len(after))
             parts += sum(before) / len(before) + sum(after) / len(after)

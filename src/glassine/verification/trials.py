@@ -171,12 +171,12 @@ class _Guess:
     event: Event
     inside: bool
 
-    def counts(self, without: list[Any], there: list[Any]) -> tuple[int, int]:
+    def counts(self, outputs: list[Any], there: list[Any]) -> tuple[int, int]:
         """Return right and wrong guesses."""
-        occurred0, occurred1 = _occurrences(self.event, without), _occurrences(self.event, there)
+        occurred0, occurred1 = _occurrences(self.event, outputs), _occurrences(self.event, there)
         if self.inside:
             return occurred1, occurred0
-        return len(without) - occurred0, len(there) - occurred1
+        return len(outputs) - occurred0, len(there) - occurred1
 
 
 def _occurrences(event: Event, kept: list[Any]) -> int:
@@ -193,16 +193,16 @@ def _chosen(plan: VerificationPlan, trial: Trial, train: KeptRuns) -> tuple[floa
     """Return the guess that is best on training runs, with its quality."""
     odds = _by_odds(plan, trial, len(train.kept))
     alpha = (1 - plan.confidence) / 2
-    without, there = train.sides()
-    rate = _odds_rate(len(without), len(there), alpha) if odds else plan.rate(len(without), len(there))
+    outputs, there = train.sides()
+    rate = _odds_rate(len(outputs), len(there), alpha) if odds else plan.rate(len(outputs), len(there))
     candidates: list[tuple[float, _Guess]] = []
-    for event in plan.score.events(without, there, rate):
+    for event in plan.score.events(outputs, there, rate):
         # An event that was fixed beforehand speaks for the second dataset.
         for inside in (True, False) if odds and plan.score.train_share else (True,):
             guess = _Guess(event, inside)
-            right, wrong = guess.counts(without, there)
+            right, wrong = guess.counts(outputs, there)
             if odds:
-                value = float(odds_bound(right, wrong, alpha)) + 1e-3 * (right - wrong) / max(1, len(without))
+                value = float(odds_bound(right, wrong, alpha)) + 1e-3 * (right - wrong) / max(1, len(outputs))
             else:
                 value = float(rate(np.array([wrong]), np.array([len(there) - right]))[0])
             candidates.append((value, guess))
@@ -246,8 +246,8 @@ def judge(
     refuse_the_refused([*train.kept, *test.kept])
     _, guess = _chosen(plan, trial, train)
     odds, single, alpha = _by_odds(plan, trial, len(test.kept)), trial.canaries == 1, 1 - plan.confidence
-    without, there = test.sides()
-    positives = _occurrences(guess.event, without)
+    outputs, there = test.sides()
+    positives = _occurrences(guess.event, outputs)
     negatives = len(there) - _occurrences(guess.event, there)
     epsilon = mu = value = 0.0
     at_claim = None
@@ -255,11 +255,11 @@ def judge(
     if odds:
         # Of one canary half of the error probability is left for the two error rates.
         part = (alpha / 2 if single else alpha) - len(test.kept) * plan.delta
-        epsilon = value = float(odds_bound(*guess.counts(without, there), part))
+        epsilon = value = float(odds_bound(*guess.counts(outputs, there), part))
         method.append("Clopper-Pearson limit of the share of right guesses of coins")
     if single:
         part = alpha / 4 if odds else alpha / 2
-        a = clopper_pearson_upper([positives], max(1, len(without)), part)
+        a = clopper_pearson_upper([positives], max(1, len(outputs)), part)
         b = clopper_pearson_upper([negatives], max(1, len(there)), part)
         if trial.distance == 1 or not plan.delta:
             epsilon = max(epsilon, float(EpsilonBound(delta=plan.delta).values(a, b)[0]))
@@ -284,7 +284,7 @@ def judge(
         event=guess.event.name,
         false_positives=positives,
         false_negatives=negatives,
-        counted0=len(without),
+        counted0=len(outputs),
         counted1=len(there),
         runs=len(train.kept) + len(test.kept),
     )

@@ -143,8 +143,8 @@ class Adversary:
             ("candidates", self.candidates, CANDIDATES),
             ("training", self.training, TRAINING),
         )
-        for name, value, known in options:
-            check_choice(value, name, known, remedy="Name one.")
+        for name, value, choices in options:
+            check_choice(value, name, choices, remedy="Name one.")
         used: object = self.internal_nodes
         if not isinstance(used, bool):
             raise InvalidParameterError(f"{parameter('internal_nodes')} must be True or False, got {used!r}.")
@@ -185,12 +185,14 @@ class Adversary:
     def describe(self) -> str:
         """Return what the reader uses, in a few words."""
         leaves = self.leaves.replace("_", " ")
-        known = f"{leaves} and internal nodes ({self.criterion.replace('_', ' ')})" if self.internal_nodes else leaves
-        known = f"{known}, class totals known" if self.marginals is not None else known
+        sentence = (
+            f"{leaves} and internal nodes ({self.criterion.replace('_', ' ')})" if self.internal_nodes else leaves
+        )
+        sentence = f"{sentence}, class totals known" if self.marginals is not None else sentence
         if self.training == "known":
-            return known
+            return sentence
         share = "unknown" if self.sampling_fraction is None else f"{self.sampling_fraction:.4g}"
-        return f"{known}, of a sample of fraction {share}"
+        return f"{sentence}, of a sample of fraction {share}"
 
     def class_totals(self, classes: Sequence[Scalar]) -> tuple[int, ...] | None:
         """Return the number of records of each class in the order of ``classes``; None if it is not known.
@@ -202,22 +204,22 @@ class Adversary:
         """
         if self.marginals is None:
             return None
-        given: object = self.marginals
-        if isinstance(given, Mapping):
-            odd = [c for c in (*given, *classes) if c not in given or c not in classes]
+        marginals: object = self.marginals
+        if isinstance(marginals, Mapping):
+            odd = [c for c in (*marginals, *classes) if c not in marginals or c not in classes]
             if odd:
                 raise InvalidParameterError(
                     f"{parameter('marginals')} must name every class and nothing else, but {odd[0]!r} is in one of "
                     "them only.",
                     remedy="Give the records of each class.",
                 )
-            values = [given[c] for c in classes]
-        elif isinstance(given, str) or not isinstance(given, Iterable):
+            values = [marginals[c] for c in classes]
+        elif isinstance(marginals, str) or not isinstance(marginals, Iterable):
             raise InvalidParameterError(
-                f"{parameter('marginals')} must hold one number per class, got {given!r}.", remedy="List them."
+                f"{parameter('marginals')} must hold one number per class, got {marginals!r}.", remedy="List them."
             )
         else:
-            values = list(given)
+            values = list(marginals)
         if len(values) != len(classes):
             raise InvalidParameterError(
                 f"{parameter('marginals')} must hold {len(classes)} numbers, one per class, got {len(values)}."
@@ -239,7 +241,7 @@ def read_hints(model: Any, domain: Domain | None = None) -> Hints:
     if "DecisionTreeClassifier" not in sklearn_names(final):
         return Hints(NOT_STATED)
     named = "entropy" if final.criterion == "log_loss" else final.criterion
-    criterion: Criterion | None = next((known for known in CRITERIA if known == named), None)
+    criterion: Criterion | None = next((name for name in CRITERIA if name == named), None)
     if criterion is None:
         return Hints("its criterion is none that is modelled.")
     reason = _unlike(final)
@@ -278,7 +280,7 @@ def _smallest(tree: Any) -> int:
 
 
 def _of_multiway(tree: MultiwayTreeClassifier) -> Hints:
-    criterion: Criterion | None = next((known for known in CRITERIA if known == tree.criterion), None)
+    criterion: Criterion | None = next((one for one in CRITERIA if one == tree.criterion), None)
     if criterion is None or not hasattr(tree, "model_"):
         return Hints(NOT_STATED)
     domain: Domain = tree.domain_
@@ -304,11 +306,11 @@ def completed(adversary: Adversary | None, hints: Hints) -> tuple[Adversary, lis
         return base, [], ""
     stated = base.stated or hints
     if stated.criterion is None and adversary is not None and base.stated is None:
-        told = (
+        published = (
             f"Assumed, because {stated.reason[:-1]}: each split was the best of its node by {_named(base.criterion)}, "
             "and numbers were split at thresholds."
         )
-        return base, [told], ""
+        return base, [published], ""
     if stated.criterion is None or stated.reason:
         return replace(base, internal_nodes=False), [], stated.reason
     notes = []

@@ -102,8 +102,8 @@ def anonymity(
     >>> result.k, result.distinct.tolist(), result.alpha.round(3).tolist(), result.t.round(3).tolist()
     (2, [2, 1], [0.667, 1.0], [0.267, 0.4])
     """
-    for name, value, known in (("groups", groups, GROUPS), ("distance", distance, DISTANCES)):
-        check_choice(value, name, known, remedy="Name one.")
+    for name, value, choices in (("groups", groups, GROUPS), ("distance", distance, DISTANCES)):
+        check_choice(value, name, choices, remedy="Name one.")
     people = disclosure.people
     table = disclosure.quasi_probabilities * people.sizes[:, None]
     sizes = people.sizes

@@ -108,18 +108,18 @@ class _Family(NamedTuple):
 
 def _families(constraints: Constraints) -> list[_Family]:
     """Return the families that hold an allowed candidate, then the chosen splits and whole nodes that they need."""
-    given, people = constraints.families, constraints.people
+    families, people = constraints.families, constraints.people
     out = []
-    for f in range(len(given)):
-        first, last = int(given.families[f]), int(given.families[f + 1])
-        sizes = given.sizes[first:last]
-        one = np.cumsum(sizes)[:-1] if given.kinds[f] == THRESHOLD else sizes
-        known = given.known[first:last][: len(one)]
+    for f in range(len(families)):
+        first, last = int(families.families[f]), int(families.families[f + 1])
+        sizes = families.sizes[first:last]
+        one = np.cumsum(sizes)[:-1] if families.kinds[f] == THRESHOLD else sizes
+        known = families.known[first:last][: len(one)]
         least = np.minimum(one, sizes.sum() - one)
-        if given.kinds[f] != MULTIWAY and not (known & (least >= (constraints.smallest or 1))).any():
+        if families.kinds[f] != MULTIWAY and not (known & (least >= (constraints.smallest or 1))).any():
             continue
-        group = np.repeat(np.arange(last - first, dtype=np.int32), np.diff(given.groups[first : last + 1]))
-        out.append(_Family(int(given.kinds[f]), int(given.splits[f]), given.members(f), group, sizes, known))
+        group = np.repeat(np.arange(last - first, dtype=np.int32), np.diff(families.groups[first : last + 1]))
+        out.append(_Family(int(families.kinds[f]), int(families.splits[f]), families.members(f), group, sizes, known))
     for v in sorted({family.split for family in out}):
         split = people.splits[v]
         sizes = np.bincount(split.branch, weights=people.sizes[split.members]).astype(np.int64)
@@ -190,7 +190,7 @@ def lay_out(disclosure: Disclosure) -> Board:
     ends = np.cumsum(people.leaf_sizes)
     starts = np.concatenate([[0], ends]).astype(np.int64)
     reached = [np.unique(people.leaf[split.members]) for split in people.splits]
-    spans = [(starts[held[0]], ends[held[-1]]) for held in reached] or [(0, people.n_people)]
+    spans = [(starts[own_groups[0]], ends[own_groups[-1]]) for own_groups in reached] or [(0, people.n_people)]
     n, n_leaves = people.n_people, len(people.leaf_nodes)
     steps = np.arange(1, n + 1)
     most = n * math.log(n) + n

@@ -51,11 +51,11 @@ def allowed_candidates(families: Families, people: People, smallest: int | None,
 def _certain(families: Families, people: People, f: int, members: Array) -> Array:
     """Return the training records that are certain to be in the smaller branch of each candidate of a family."""
     first, last = int(families.families[f]), int(families.families[f + 1])
-    held = families.members(f)
+    own_members = families.members(f)
     group = np.repeat(np.arange(last - first), np.diff(families.groups[first : last + 1]))
-    leaves, leaf = np.unique(people.leaf[held], return_inverse=True)
+    leaves, leaf = np.unique(people.leaf[own_members], return_inverse=True)
     table = np.zeros((last - first, len(leaves)))
-    np.add.at(table, (group, leaf), people.sizes[held])
+    np.add.at(table, (group, leaf), people.sizes[own_members])
     whole, own = table.sum(axis=0), members[leaves]
     one = np.cumsum(table, axis=0) if families.kinds[f] == THRESHOLD else table
     inside = np.maximum(own - (whole - one), 0.0).sum(axis=1)
@@ -223,10 +223,10 @@ class Constraints:
 
         Where the class counts of the leaves are known, the terms are the same for every x that has them.
         """
-        known = terms or self.terms(x)
+        own_terms = terms or self.terms(x)
         records = np.ascontiguousarray(self.counted(x), dtype=np.float64)
         slack, at = worst_slacks(
-            records, self.families, known.chosen, known.whole, self.divisors, self.criterion, self.allowed,
+            records, self.families, own_terms.chosen, own_terms.whole, self.divisors, self.criterion, self.allowed,
             self._group_sizes(records),
         )  # fmt: skip
         return Worst(slack=slack, at=at)

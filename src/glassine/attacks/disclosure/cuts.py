@@ -91,17 +91,17 @@ def _sampled_cut(constraints: Constraints, family: int, at: int, x: Array, terms
     members, branch = families.members(family), families.branches(family, at)
     slackness = constraints.tolerance * float(constraints.node_sizes[i]) / 2
     counts = branch_counts(constraints.counted(x), members, branch)
-    coefficients, known = linear_tangent(counts, criterion), float(terms.chosen[i])
+    coefficients, bound = linear_tangent(counts, criterion), float(terms.chosen[i])
     if constraints.divides:
         # n S(W) is the entropy of the branch sizes, which is concave in them, and n is known at the node.
-        gain = (float(terms.whole[i]) - known) / float(constraints.divisors[i])
+        gain = (float(terms.whole[i]) - bound) / float(constraints.divisors[i])
         sizes = counts.sum(axis=1)
         part = tangent(sizes[None], "entropy")[0][0] / max(float(sizes.sum()), 1.0)
-        coefficients, known = coefficients + gain * part[:, None], float(terms.whole[i])
+        coefficients, bound = coefficients + gain * part[:, None], float(terms.whole[i])
     outside = np.zeros((len(coefficients), 1))
     return Cut(
         family=family, at=at, members=members, branch=branch, coefficients=np.hstack([coefficients, outside]),
-        known=known - slackness, slackness=slackness,
+        known=bound - slackness, slackness=slackness,
     )  # fmt: skip
 
 
@@ -135,28 +135,28 @@ class Engine:
 
     def __post_init__(self) -> None:
         self._atom = self.people.leaf.copy()
-        known = self.leaves
-        weights = np.ones(known.n_classes)
+        leaves = self.leaves
+        weights = np.ones(leaves.n_classes)
         if self.totals is not None and not np.isnan(self.totals).any():
             weights = np.maximum(self.totals, 1e-3)
         weights = weights / weights.sum()
         self._totals = np.log(weights[self._known_totals()] / weights[-1])
-        self._rows = np.zeros(known.rows().known.shape)
-        at = np.arange(len(known.sizes))
-        if known.counts is not None:
-            logs = np.log(np.where(known.counts > 0, known.counts, 1.0))
-            self._rows = logs - logs[at, known.counts.argmax(axis=1)][:, None]
-        elif known.correct is not None and known.labels is not None:
-            wrong = np.maximum(known.sizes - known.correct, 1e-6)
-            odds = weights[known.labels] / np.maximum(1 - weights[known.labels], 1e-6)
-            self._rows[at, known.labels] = np.log(np.maximum(known.correct, 1e-6) / wrong / odds)
+        self._rows = np.zeros(leaves.rows().known.shape)
+        at = np.arange(len(leaves.sizes))
+        if leaves.counts is not None:
+            logs = np.log(np.where(leaves.counts > 0, leaves.counts, 1.0))
+            self._rows = logs - logs[at, leaves.counts.argmax(axis=1)][:, None]
+        elif leaves.correct is not None and leaves.labels is not None:
+            wrong = np.maximum(leaves.sizes - leaves.correct, 1e-6)
+            odds = weights[leaves.labels] / np.maximum(1 - weights[leaves.labels], 1e-6)
+            self._rows[at, leaves.labels] = np.log(np.maximum(leaves.correct, 1e-6) / wrong / odds)
 
     def _known_totals(self) -> Indices:
         """Return the classes whose totals are rows of the problem: the last is implied if all are known."""
         if self.totals is None:
             return np.zeros(0, dtype=np.intp)
-        known = np.flatnonzero(~np.isnan(self.totals))
-        return known[:-1] if len(known) == len(self.totals) else known
+        stated = np.flatnonzero(~np.isnan(self.totals))
+        return stated[:-1] if len(stated) == len(self.totals) else stated
 
     def _refine(self, cut: Cut) -> None:
         """Split the atoms by the branches of a cut."""
@@ -199,9 +199,9 @@ class Engine:
         offset = self.leaves.offset
         value = entropy = float((fixed * (offset - logs)).sum())
         residual, out, feasible = 0.0, np.zeros(len(cuts)), True
-        forms, known = self._forms(cuts, first, fixed, free)
+        forms, bounds = self._forms(cuts, first, fixed, free)
         # A form without coefficients is about people of whom everything is known: it holds, or nothing does.
-        empty = (np.diff(forms.tocsc().indptr) == 0) & (known > 1e-9)
+        empty = (np.diff(forms.tocsc().indptr) == 0) & (bounds > 1e-9)
         if empty.any():
             out, feasible = empty[: len(cuts)].astype(np.float64), False
         elif free.any():
@@ -213,8 +213,8 @@ class Engine:
                     leaf=place[leaf[free]],
                     rows=self.leaves.rows().take(kept),
                     forms=forms,
-                    known=known,
-                    bounded=np.arange(len(known)) < len(cuts),
+                    known=bounds,
+                    bounded=np.arange(len(bounds)) < len(cuts),
                     offset=offset,
                 ),
                 rows=self._rows[kept],
@@ -242,17 +242,17 @@ class Engine:
         """Return the cuts and class totals as forms over the free atoms, what the fixed ones give taken off."""
         c = fixed.shape[1]
         place = np.cumsum(free) - 1
-        rows, columns, values, known = [], [], [], []
+        rows, columns, values, bounds = [], [], [], []
         code = np.full(len(self._atom), -1, dtype=np.int64)
         for k, cut in enumerate(cuts):
             code[:] = -1
             code[cut.members] = cut.branch
             of_atom = code[first]
-            held = np.flatnonzero(of_atom >= 0)
-            coefficients = cut.coefficients[of_atom[held]]
-            known.append(cut.known - float((coefficients * fixed[held]).sum()))
-            open_ = free[held]
-            cells = place[held[open_]][:, None] * c + np.arange(c)
+            atoms = np.flatnonzero(of_atom >= 0)
+            coefficients = cut.coefficients[of_atom[atoms]]
+            bounds.append(cut.known - float((coefficients * fixed[atoms]).sum()))
+            open_ = free[atoms]
+            cells = place[atoms[open_]][:, None] * c + np.arange(c)
             rows.append(cells.ravel())
             columns.append(np.full(cells.size, k))
             values.append(coefficients[open_].ravel())
@@ -261,12 +261,12 @@ class Engine:
                 rows.append(np.arange(int(free.sum())) * c + j)
                 columns.append(np.full(int(free.sum()), len(cuts) + k))
                 values.append(np.ones(int(free.sum())))
-                known.append(float(self.totals[j] - fixed[:, j].sum()))
-        shape = (int(free.sum()) * c, len(known))
+                bounds.append(float(self.totals[j] - fixed[:, j].sum()))
+        shape = (int(free.sum()) * c, len(bounds))
         if not rows:
             return sparse.csr_matrix(shape), np.zeros(0)
         cells, at, data = np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
-        return sparse.csr_matrix((data, (cells, at)), shape=shape), np.array(known)
+        return sparse.csr_matrix((data, (cells, at)), shape=shape), np.array(bounds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -90,10 +90,10 @@ def _groups(problem: DualProblem, n_classes: int) -> list[_Group]:
         starts = np.cumsum(sizes) - sizes
         atoms = np.arange(sizes.sum()) + np.repeat(first[leaves] - starts, sizes)
         forms = touched.indices[touched.indptr[members[0]] : touched.indptr[members[0] + 1]].astype(np.intp)
-        held = problem.forms[(atoms[:, None] * n_classes + np.arange(n_classes)).ravel()]
+        block = problem.forms[(atoms[:, None] * n_classes + np.arange(n_classes)).ravel()]
         coefficients = np.zeros((len(atoms) * n_classes, len(forms)))
-        cells = np.repeat(np.arange(len(coefficients)), np.diff(held.indptr))
-        coefficients[cells, np.searchsorted(forms, held.indices)] = held.data
+        cells = np.repeat(np.arange(len(coefficients)), np.diff(block.indptr))
+        coefficients[cells, np.searchsorted(forms, block.indices)] = block.data
         shaped = coefficients.reshape(len(atoms), n_classes, len(forms))
         out.append(_Group(leaves=leaves, atoms=atoms, starts=starts, forms=forms, coefficients=shaped))
     return out

@@ -275,11 +275,11 @@ class Disclosure(DisplayedToCheckers):
         Entropy does not determine it: tables of nearly the same entropy can be at different distances to the truth.
         """
         true, sizes = self.true_probabilities(truth), self.people.sizes
-        found = [
+        values = [
             float(sizes @ _divergences(true, estimate)) / self.people.n_people
             for estimate in (self.quasi_probabilities, *self.other_optima)
         ]
-        return min(found), max(found)
+        return min(values), max(values)
 
     def most_exposed(self, number: int = 10, table: RecordTable | None = None) -> list[tuple[int, float]]:
         """Return the people about whom least is left open: row number, and probability of their most probable class.
@@ -389,8 +389,8 @@ def _entropies(estimate: Array) -> Array:
 
 def _divergences(true: Array, estimate: Array) -> Array:
     """Return the Kullback-Leibler divergence of each row, in nats, shape (q,)."""
-    held = true > 0
+    positive = true > 0
     possible = estimate > 0
-    ratio = np.where(held & possible, true, 1.0) / np.where(held & possible, estimate, 1.0)
-    out = np.where(held, np.where(possible, true * np.log(ratio), np.inf), 0.0).sum(axis=1)
+    ratio = np.where(positive & possible, true, 1.0) / np.where(positive & possible, estimate, 1.0)
+    out = np.where(positive, np.where(possible, true * np.log(ratio), np.inf), 0.0).sum(axis=1)
     return np.asarray(np.maximum(out, 0.0))

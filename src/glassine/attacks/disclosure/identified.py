@@ -128,8 +128,8 @@ class _Search:
         self.ends = np.stack([least, np.minimum(sizes, high[of])], axis=2)
         alone = len(self.disclosure.constraints.families) == 0 and self.disclosure.class_totals is None
         self.exact = np.full(self.ends.shape, alone)
-        told = leaves.counts is not None or leaves.labels is not None
-        if not told:
+        has_outcomes = leaves.counts is not None or leaves.labels is not None
+        if not has_outcomes:
             self.exact[:] = False
 
     def run(self) -> None:
@@ -202,8 +202,8 @@ def _block(block: Array, row: int, column: int, value: float) -> Array | None:
     out = np.outer(np.maximum(rows, 0.0), np.maximum(columns, 0.0))
     out[row, column] = 0.0
     for _ in range(FITTINGS):
-        held = out.sum(axis=0)
-        out *= np.where(held > 0, columns / np.where(held > 0, held, 1.0), 0.0)
+        totals = out.sum(axis=0)
+        out *= np.where(totals > 0, columns / np.where(totals > 0, totals, 1.0), 0.0)
         sums = out.sum(axis=1)
         out *= np.where(sums > 0, rows / np.where(sums > 0, sums, 1.0), 0.0)[:, None]
         if np.abs(out.sum(axis=0) - columns).max() < NEGLIGIBLE and np.abs(out.sum(axis=1) - rows).max() < NEGLIGIBLE:

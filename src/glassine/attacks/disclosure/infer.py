@@ -165,9 +165,9 @@ def infer_sensitive(
     0.231
     """
     tree = _tree(model)
-    given: object = adversary
-    if adversary is not None and not isinstance(given, Adversary):
-        raise InvalidParameterError(f"{parameter('adversary')} must be an Adversary, got {type(given).__name__}.")
+    knowledge: object = adversary
+    if adversary is not None and not isinstance(knowledge, Adversary):
+        raise InvalidParameterError(f"{parameter('adversary')} must be an Adversary, got {type(knowledge).__name__}.")
     assumed, notes, unused = completed(adversary, read_hints(model))
     data = dict(as_table(quasi_identifiers).by(implied(tree.literals)).arrays)
     if sensitive is not None:
@@ -210,10 +210,10 @@ def infer_sensitive(
     constraints = replace(constraints, notes=(*constraints.notes, *notes))
     totals = assumed.class_totals(tree.classes or ())
     _check_totals(totals, leaves, people.n_people)
-    known = _rows_of_totals(totals, leaves, people.n_people)
+    class_rows = _rows_of_totals(totals, leaves, people.n_people)
     # The matrices are small: several threads cost more than they gain, and far more where cores are shared.
     with import_module("threadpoolctl").threadpool_limits(1, user_api="blas"):
-        engine = Engine(people, leaves, known, limit=None if starts is None else starts.limit)
+        engine = Engine(people, leaves, class_rows, limit=None if starts is None else starts.limit)
         start = engine.solve([], np.zeros(0), precision=PRECISION * people.n_people)
         if not start.feasible:
             raise ContradictionError(
@@ -298,11 +298,11 @@ def _check_totals(totals: tuple[int, ...] | None, leaves: LeafKnowledge, n_peopl
     if totals is None:
         return
     if isinstance(leaves, SampledLeaves):
-        given = sum(totals)
-        held = n_people if leaves.members is None else int(leaves.members.sum())
-        if given > n_people or (leaves.members is not None and given != held):
+        stated = sum(totals)
+        n_known = n_people if leaves.members is None else int(leaves.members.sum())
+        if stated > n_people or (leaves.members is not None and stated != n_known):
             raise InvalidDataError(
-                f"marginals add up to {given}, but the sample holds {'at most ' * (leaves.members is None)}{held} "
+                f"marginals add up to {stated}, but the sample holds {'at most ' * (leaves.members is None)}{n_known} "
                 "records.",
                 remedy="Give the classes of the sample.",
             )
@@ -380,12 +380,12 @@ def _estimate(
             point, active, rounds = optima[0].point, optima[0].active, sum(local.steps for local in optima)
     if isinstance(engine.leaves, SampledLeaves) and engine.leaves.members is None and engine.totals is None:
         notes.append("The number of people in the sample is not stated: membership is as open as the classes allow.")
-    found, *others = (
+    best, *others = (
         _disclosure(engine, constraints, tree, adversary, (start, each), bound=bound)
         for each in (point, *(local.point for local in optima[1:]))
     )
     return replace(
-        found,
+        best,
         status="local" if optima else "optimal",
         rounds=rounds,
         active=active,
@@ -436,7 +436,7 @@ def _disclosure(
 
 
 def _local(
-    engine: Engine, constraints: Constraints, start: CutSolution, climbing: _Climb, notes: list[str], found: Disclosure
+    engine: Engine, constraints: Constraints, start: CutSolution, climbing: _Climb, notes: list[str], first: Disclosure
 ) -> list[LocalOptimum]:
     """Return the local optima that keep all constraints, the one of most entropy first."""
     reached, number = [], climbing.starts.number
@@ -451,11 +451,11 @@ def _local(
         climb(table)
     if not any(local.feasible for local in reached):
         climbing.progress("searching tables that keep all constraints")
-        for table in _worlds(constraints, climbing, found):
+        for table in _worlds(constraints, climbing, first):
             climb(table)
     if not any(local.feasible for local in reached) and climbing.truth is not None and not constraints.sampled:
         climbing.progress("climbing from the truth")
-        if climb(true_table(engine.people, found.classes, climbing.truth).astype(np.float64)):
+        if climb(true_table(engine.people, first.classes, climbing.truth).astype(np.float64)):
             notes.append("The search was started from the true classes: no other start led to a table that is allowed.")
     kept = sorted((one for one in reached if one.feasible), key=lambda local: -local.point.entropy)
     if not kept:
@@ -477,12 +477,12 @@ def _local(
     return kept
 
 
-def _worlds(constraints: Constraints, climbing: _Climb, found: Disclosure) -> list[Array]:
+def _worlds(constraints: Constraints, climbing: _Climb, disclosure: Disclosure) -> list[Array]:
     """Return a world, if one is found: it keeps all constraints. The truth makes a search needless."""
     if constraints.sampled or climbing.truth is not None:
         return []
     try:
-        state, _ = first_world(found, lay_out(found), climbing.rng, from_estimate=False)
+        state, _ = first_world(disclosure, lay_out(disclosure), climbing.rng, from_estimate=False)
     except (StartError, NoWorldError):
         return []
     return [state.x.astype(np.float64)]

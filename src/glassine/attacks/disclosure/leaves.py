@@ -94,7 +94,7 @@ class LeafKnowledge:
             return Rows(forms=forms, known=self.counts, exists=exists, bounded=np.zeros_like(exists), possible=possible)
         labels = np.zeros(n_leaves, dtype=np.intp) if self.labels is None else self.labels
         forms = -forms
-        known = np.zeros((n_leaves, c))
+        bounds = np.zeros((n_leaves, c))
         exists = np.ones((n_leaves, c), dtype=bool)
         if self.correct is None:
             forms[leaves, :, labels] = 1.0
@@ -102,8 +102,8 @@ class LeafKnowledge:
         else:
             # The label is as frequent as is known; every other class is at most as frequent.
             forms[leaves, labels, labels] = 1.0
-            known -= self.correct[:, None]
-            known[leaves, labels] = self.correct
+            bounds -= self.correct[:, None]
+            bounds[leaves, labels] = self.correct
             possible = np.repeat((self.correct < self.sizes)[:, None], c, axis=1)
             possible[leaves, labels] = self.correct > 0
             exists &= possible
@@ -111,7 +111,7 @@ class LeafKnowledge:
             exists[alone] = False
         bounded = exists.copy()
         bounded[leaves, labels] = False
-        return Rows(forms=forms, known=known, exists=exists, bounded=bounded, possible=possible)
+        return Rows(forms=forms, known=bounds, exists=exists, bounded=bounded, possible=possible)
 
 
 def read_leaves(model: DecisionTree, people: People, adversary: Adversary) -> LeafKnowledge:
@@ -123,13 +123,13 @@ def read_leaves(model: DecisionTree, people: People, adversary: Adversary) -> Le
     if model.counts_are_exact:
         _check_sizes(model, people, evidence)
     if adversary.leaves == "leaf_counts":
-        told = [published_counts(entry, n_classes, int(size)) for entry, size in zip(evidence, sizes, strict=True)]
-        if any(counts is None for counts in told):
+        published = [published_counts(entry, n_classes, int(size)) for entry, size in zip(evidence, sizes, strict=True)]
+        if any(counts is None for counts in published):
             raise UndefinedMeasureError(
                 "the tree does not publish the class counts of all its leaves.",
                 remedy='Take an attacker who knows less: Adversary("error_rates") or Adversary("labels_only").',
             )
-        return _knowledge("leaf_counts", sizes, n_classes, counts=np.array(told, dtype=np.float64))
+        return _knowledge("leaf_counts", sizes, n_classes, counts=np.array(published, dtype=np.float64))
     labels = published_labels(people, evidence)
     check_labels(people, evidence, labels)
     if adversary.leaves == "labels_only":
@@ -177,9 +177,9 @@ def published_labels(people: People, evidence: list[Evidence]) -> Indices:
     return labels
 
 
-def _knowledge(told: Leaves, sizes: AnyArray, n_classes: int, **known: Any) -> LeafKnowledge:
-    parts: dict[str, Any] = {"counts": None, "labels": None, "correct": None} | known
-    return LeafKnowledge(told=told, sizes=sizes.astype(np.float64), n_classes=n_classes, **parts)
+def _knowledge(published: Leaves, sizes: AnyArray, n_classes: int, **figures: Any) -> LeafKnowledge:
+    parts: dict[str, Any] = {"counts": None, "labels": None, "correct": None} | figures
+    return LeafKnowledge(told=published, sizes=sizes.astype(np.float64), n_classes=n_classes, **parts)
 
 
 def _check_sizes(model: DecisionTree, people: People, evidence: list[Evidence]) -> None:
@@ -300,12 +300,12 @@ def assumed_noise(model: DecisionTree, adversary: Adversary) -> CountNoise | Non
 def read_noisy(model: DecisionTree, people: People, adversary: Adversary, noise: CountNoise) -> LeafKnowledge:
     """Return what an attacker knows of leaves with noisy or rounded class counts; the sizes follow from the people."""
     evidence = [model.nodes[node].evidence for node in people.leaf_nodes]
-    told = [entry.counts for entry in evidence]
-    if any(counts is None for counts in told):
+    noisy_counts = [entry.counts for entry in evidence]
+    if any(counts is None for counts in noisy_counts):
         raise UndefinedMeasureError(
             'the tree does not publish the class counts of all its leaves. Take Adversary("labels_only").'
         )
-    counts = np.array(told, dtype=np.int64)
+    counts = np.array(noisy_counts, dtype=np.int64)
     sizes = people.leaf_sizes
     common = {"told": adversary.leaves, "sizes": sizes.astype(np.float64), "n_classes": counts.shape[1]}
     if noise.kind != "rounded":

@@ -144,8 +144,8 @@ class LogitProblem:
         if leaves.correct is not None and leaves.labels is not None and not constraints.sampled:
             self.rated = _Rates.of(self, leaves.correct, leaves.labels)
         self.by_leaf = sparse.csr_matrix((np.ones(q), (self.leaf, np.arange(q))), (len(leaves.sizes), q))
-        known = engine.totals
-        self.totals = None if known is None or np.isnan(known).all() else known
+        totals = engine.totals
+        self.totals = None if totals is None or np.isnan(totals).all() else totals
         self.candidates: dict[tuple[int, int], int] = {}
         self.idle: set[tuple[int, int]] = set()  # Candidates that are never better
         self.loose: list[bool] = []  # Whether a candidate can be worse than the split by a margin
@@ -255,8 +255,8 @@ class LogitProblem:
         own, goal = place[leaf], counts[moved]
         total = sparse.csr_matrix((np.ones(len(rows)), (own, np.arange(len(rows)))), (len(moved), len(rows)))
         for _ in range(SCALINGS if len(rows) else 0):
-            held = np.asarray(total @ x)
-            x = x * (goal / np.where(held > 0, held, 1.0))[own]
+            amounts = np.asarray(total @ x)
+            x = x * (goal / np.where(amounts > 0, amounts, 1.0))[own]
             sums = x.sum(axis=1)
             x = x * (self.sizes[rows] / np.where(sums > 0, sums, 1.0))[:, None]
             if np.abs(np.asarray(total @ x) - goal).max() < 1e-12 * max(1.0, float(goal.max())):
@@ -279,24 +279,24 @@ class LogitProblem:
         matrix = sparse.csr_matrix(
             (rows.forms[leaf, row].ravel(), (np.repeat(np.arange(len(leaf)), c), places)), (len(leaf), m * c)
         )
-        known, bounded = rows.known[leaf, row], rows.bounded[leaf, row]
+        targets, bounded = rows.known[leaf, row], rows.bounded[leaf, row]
         sums = sparse.kron(sparse.eye(m), np.ones((1, c))).tocsr()
-        equal, right = [matrix[~bounded], sums], [known[~bounded], counts[which].sum(axis=1)]
+        equal, right = [matrix[~bounded], sums], [targets[~bounded], counts[which].sum(axis=1)]
         if self.totals is not None and coupled:
-            told = np.flatnonzero(~np.isnan(self.totals))
-            equal.append(sparse.kron(np.ones((1, m)), sparse.eye(c)).tocsr()[told])
-            right.append(self.totals[told])
+            stated = np.flatnonzero(~np.isnan(self.totals))
+            equal.append(sparse.kron(np.ones((1, m)), sparse.eye(c)).tocsr()[stated])
+            right.append(self.totals[stated])
         # Up and down are how far a count moves: their sum is least.
         both = sparse.hstack([sparse.eye(m * c), -sparse.eye(m * c)]).tocsr()
-        held = counts[which].ravel()
-        lower = np.where(rows.possible, 0.0, 0.0).ravel() - held
-        upper = np.where(rows.possible, np.inf, 0.0).ravel() - held
+        amounts = counts[which].ravel()
+        lower = np.where(rows.possible, 0.0, 0.0).ravel() - amounts
+        upper = np.where(rows.possible, np.inf, 0.0).ravel() - amounts
         solved = linprog(
             np.ones(2 * m * c),
             A_ub=-(matrix[bounded] @ both) if bounded.any() else None,
-            b_ub=matrix[bounded] @ held - known[bounded] if bounded.any() else None,
+            b_ub=matrix[bounded] @ amounts - targets[bounded] if bounded.any() else None,
             A_eq=sparse.vstack(equal) @ both,
-            b_eq=np.concatenate(right) - sparse.vstack(equal) @ held,
+            b_eq=np.concatenate(right) - sparse.vstack(equal) @ amounts,
             bounds=np.stack(
                 [np.zeros(2 * m * c), np.concatenate([np.maximum(upper, 0.0), np.maximum(-lower, 0.0)])], axis=1
             ),
@@ -305,7 +305,7 @@ class LogitProblem:
         if not solved.success:
             return counts
         out = counts.copy()
-        out[which] = np.maximum(held + both @ solved.x, 0.0).reshape(m, c)
+        out[which] = np.maximum(amounts + both @ solved.x, 0.0).reshape(m, c)
         return out
 
 

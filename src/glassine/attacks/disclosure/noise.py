@@ -93,9 +93,9 @@ class CountNoise:
             Counts, rounded to the nearest multiple.
         """
         step = int(self.scale)
-        given = np.asarray(published, dtype=np.float64)
-        low = np.maximum(given - step // 2, 0.0)
-        return np.stack([low, given + step - 1 - step // 2], axis=-1)
+        counts = np.asarray(published, dtype=np.float64)
+        low = np.maximum(counts - step // 2, 0.0)
+        return np.stack([low, counts + step - 1 - step // 2], axis=-1)
 
 
 def expected_counts(published: npt.ArrayLike, size: int, noise: CountNoise) -> Array:

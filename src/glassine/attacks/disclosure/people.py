@@ -145,18 +145,18 @@ def _column(values: AnyArray, category: bool) -> PeopleColumn:
     present = values[~gaps]
     levels: npt.NDArray[np.int32] | None = None
     if values.dtype.kind in "iufb":
-        known, inverse = np.unique(present, return_inverse=True)
+        distinct_values, inverse = np.unique(present, return_inverse=True)
         if not category:
             with np.errstate(over="ignore", invalid="ignore"):
-                apart = np.diff(known.astype(np.float32)) > CLOSEST
-            levels = np.concatenate([[0], np.cumsum(apart)])[: len(known)].astype(np.int32)
+                distinct = np.diff(distinct_values.astype(np.float32)) > CLOSEST
+            levels = np.concatenate([[0], np.cumsum(distinct)])[: len(distinct_values)].astype(np.int32)
     else:
         index: dict[Any, int] = {}
         inverse = np.fromiter((index.setdefault(value, len(index)) for value in present.tolist()), dtype=np.intp)
-        known = np.empty(len(index), dtype=object)
-        known[:] = list(index)
+        distinct_values = np.empty(len(index), dtype=object)
+        distinct_values[:] = list(index)
     codes[~gaps] = inverse
-    return PeopleColumn(codes=codes, values=known, levels=levels)
+    return PeopleColumn(codes=codes, values=distinct_values, levels=levels)
 
 
 def _distinct(columns: Sequence[npt.NDArray[np.int32]]) -> tuple[Indices, Indices, Ints]:

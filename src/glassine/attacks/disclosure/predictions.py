@@ -72,9 +72,9 @@ class Holdout:
     # Index of each one's class, -1 where it is none of the tree's: no prediction is right then; shape (m,).
     codes: Codes
 
-    def quality(self, tree: DecisionTree, shown: DecisionTree | None = None) -> Quality:
+    def quality(self, tree: DecisionTree, published: DecisionTree | None = None) -> Quality:
         """Return how well a tree predicts the records."""
-        return quality(tree, self.columns, self.codes, shown)
+        return quality(tree, self.columns, self.codes, published)
 
 
 def read_holdout(evaluation: object, tree: DecisionTree) -> Holdout:
@@ -118,7 +118,7 @@ def predictions(tree: DecisionTree, columns: Mapping[str, AnyArray]) -> Codes:
 
 
 def quality(
-    tree: DecisionTree, columns: Mapping[str, AnyArray], codes: Codes, shown: DecisionTree | None = None
+    tree: DecisionTree, columns: Mapping[str, AnyArray], codes: Codes, published: DecisionTree | None = None
 ) -> Quality:
     """Return how well a tree predicts records of which the classes are known, by the probabilities that it publishes.
 
@@ -126,7 +126,7 @@ def quality(
     ``codes`` (m,).
     """
     none = np.full((1, len(tree.classes or ())), np.nan)
-    foretold = np.concatenate([cell_shares(shown or tree), none])[_cells(tree, columns)]
+    foretold = np.concatenate([cell_shares(published or tree), none])[_cells(tree, columns)]
     return Quality.measured(predictions(tree, columns), codes, foretold)
 
 

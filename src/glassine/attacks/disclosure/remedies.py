@@ -207,12 +207,12 @@ def measure_remedies(
     first = infer_sensitive(model, quasi_identifiers, adversary=base, truth=truth)
     base = first.adversary
     tree = _plain(model)
-    held = None if evaluation is None else read_holdout(evaluation, tree)
+    holdout = None if evaluation is None else read_holdout(evaluation, tree)
     codes = _codes(first, truth)
     # A merged tree has larger leaves, but the learner looked at the same candidates.
     base = replace(base, min_samples_leaf=base.min_samples_leaf or int(first.people.leaf_sizes.min()))
     tables = class_tables(first, truth)
-    bench = _Bench(tree=tree, frame=quasi_identifiers, truth=truth, codes=codes, tables=tables, base=base, held=held)
+    bench = _Bench(tree=tree, frame=quasi_identifiers, truth=truth, codes=codes, tables=tables, base=base, held=holdout)
     every: list[tuple[str, Kind, Callable[[str, TimeLimit], DisclosureRemedy]]] = [
         (name, "none", partial(bench.read, kind="none", tree=tree, adversary=base)),
         ("error rates instead of counts", "suppress", partial(bench.suppressed, leaves="error_rates")),
@@ -255,9 +255,9 @@ def measure_remedies(
     n_classes = len(tree.classes or ())
     return RemedyTable(
         rows=tuple(rows),
-        n_holdout=None if held is None else len(held.codes),
+        n_holdout=None if holdout is None else len(holdout.codes),
         baseline=Quality.baseline(codes, n_classes),
-        holdout_baseline=None if held is None else Quality.baseline(held.codes, n_classes),
+        holdout_baseline=None if holdout is None else Quality.baseline(holdout.codes, n_classes),
     )
 
 
@@ -285,16 +285,16 @@ def _alike(one: DisclosureRemedy, other: DisclosureRemedy) -> bool:
     )
 
 
-def class_tables(found: Disclosure, truth: npt.ArrayLike) -> dict[int, Ints]:
+def class_tables(disclosure: Disclosure, truth: npt.ArrayLike) -> dict[int, Ints]:
     """Return the people of each class at each leaf by its node."""
     # Shapes: truth (n,).
-    people = found.people
-    counts = np.zeros((len(people.leaf_nodes), len(found.classes)), dtype=np.int64)
-    np.add.at(counts, people.leaf, true_table(people, found.classes, truth))
-    known = None if isinstance(found.leaves, ExpectedLeaves) else found.leaves.counts
+    people = disclosure.people
+    counts = np.zeros((len(people.leaf_nodes), len(disclosure.classes)), dtype=np.int64)
+    np.add.at(counts, people.leaf, true_table(people, disclosure.classes, truth))
+    exact = None if isinstance(disclosure.leaves, ExpectedLeaves) else disclosure.leaves.counts
     wrong: list[int] = []
-    if known is not None:
-        off = known != counts if found.sample is None else known[:, :-1] > counts
+    if exact is not None:
+        off = exact != counts if disclosure.sample is None else exact[:, :-1] > counts
         wrong = np.flatnonzero(off.any(axis=1)).tolist()
     if wrong:
         at = wrong[0]
@@ -396,9 +396,9 @@ class _Bench:
             )
         # The codes of the classes stand for their names, which the domain may write differently.
         narrow = Domain({a: tried.domain[a] for a in self.tree.attributes})
-        given = {a: data[a] for a in self.tree.attributes}
+        columns = {a: data[a] for a in self.tree.attributes}
         classes = tuple(range(len(self.tree.classes or ())))
-        frame, reader = _frame(given), Adversary(internal_nodes=False, categories=self.base.categories)
+        frame, reader = _frame(columns), Adversary(internal_nodes=False, categories=self.base.categories)
         drawn = []
         for i in range(DRAWS):
             limit.check()
@@ -413,16 +413,18 @@ class _Bench:
             tree = learner.fit(frame, self.codes).model_
             result = infer_sensitive(tree, frame, adversary=reader, starts=Starts(limit=limit))
             leaves, distance = float(len(result.people.leaf_sizes)), result.d_overall(self.codes)
-            own = quality(tree, given, self.codes)
+            own = quality(tree, columns, self.codes)
             drawn.append(_Draw(leaves, result.entropy, distance, own, self._held_quality(learner)))
-        held = [draw.held for draw in drawn if draw.held is not None]
+        qualities = [draw.held for draw in drawn if draw.held is not None]
         return DisclosureRemedy(
             name=name,
             kind="private",
             n_leaves=float(np.mean([draw.n_leaves for draw in drawn])),
             entropy=float(np.mean([draw.entropy for draw in drawn])),
             d_overall=float(np.mean([draw.d_overall for draw in drawn])),
-            **figures_of(Quality.mean([draw.quality for draw in drawn]), Quality.mean(held) if held else None),
+            **figures_of(
+                Quality.mean([draw.quality for draw in drawn]), Quality.mean(qualities) if qualities else None
+            ),
             status="optimal",
         )
 
@@ -433,9 +435,9 @@ class _Bench:
         frame = _frame({a: self.held.columns[a] for a in self.tree.attributes})
         return Quality.measured(np.asarray(learner.predict(frame)), self.held.codes, learner.predict_proba(frame))
 
-    def _qualities(self, tree: DecisionTree, shown: DecisionTree) -> dict[str, Any]:
-        held = None if self.held is None else self.held.quality(tree, shown)
-        return figures_of(quality(tree, read_columns(self.frame), self.codes, shown), held)
+    def _qualities(self, tree: DecisionTree, published: DecisionTree) -> dict[str, Any]:
+        outside = None if self.held is None else self.held.quality(tree, published)
+        return figures_of(quality(tree, read_columns(self.frame), self.codes, published), outside)
 
 
 def _published(tree: DecisionTree, leaves: str) -> DecisionTree:
@@ -470,7 +472,7 @@ def _frame(columns: dict[str, AnyArray]) -> Any:
     return pl.DataFrame([series(name, values.tolist()) for name, values in columns.items()])
 
 
-def _codes(found: Disclosure, truth: npt.ArrayLike) -> Codes:
+def _codes(disclosure: Disclosure, truth: npt.ArrayLike) -> Codes:
     """Return the index of each person's class; the estimate refuses any other value."""
-    place = {name: i for i, name in enumerate(found.classes)}
+    place = {name: i for i, name in enumerate(disclosure.classes)}
     return np.array([place[value] for value in np.asarray(truth).tolist()], dtype=np.intp)

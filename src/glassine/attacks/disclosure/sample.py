@@ -97,19 +97,19 @@ class SampledLeaves(LeafKnowledge):
         forms = np.repeat(-np.eye(c)[None], n_leaves, axis=0)
         forms[leaves, :, labels] += 1.0
         exists = possible & possible[leaves, labels][:, None]
-        bounded, known = np.ones((n_leaves, c), dtype=bool), np.zeros((n_leaves, c))
+        bounded, bounds = np.ones((n_leaves, c), dtype=bool), np.zeros((n_leaves, c))
         forms[leaves, labels] = forms[:, -1] = 0.0
         exists[leaves, labels] = exists[:, -1] = bounded[leaves, labels] = bounded[:, -1] = False
         forms[:, -1, -1] = 1.0
         if members is not None:
-            known[:, -1], exists[:, -1] = self.sizes - members, (members > 0) & (members < self.sizes)
+            bounds[:, -1], exists[:, -1] = self.sizes - members, (members > 0) & (members < self.sizes)
         if right is not None:
             # Where the leaf's records are unknown too, their share is a row without a right-hand side.
             forms[leaves, labels, :-1] = -right[:, None] if members is None else 0.0
             forms[leaves, labels, labels] += 1.0
             exists[leaves, labels] = (right > 0) & (right < 1)
-            known[leaves, labels] = 0.0 if self.correct is None else self.correct
-        return Rows(forms=forms, known=known, exists=exists, bounded=bounded & exists, possible=possible)
+            bounds[leaves, labels] = 0.0 if self.correct is None else self.correct
+        return Rows(forms=forms, known=bounds, exists=exists, bounded=bounded & exists, possible=possible)
 
     def _right(self) -> Array | None:
         """Return the share of each leaf's records that are of its label, if it is known."""
@@ -151,9 +151,9 @@ def sample_estimate(table: Array, sizes: Ints, entropy: float) -> SampleEstimate
     # Shapes: table (q, c + 1); sizes (q,).
     inside = table[:, :-1].sum(axis=1)
     c = table.shape[1] - 1
-    given = np.where(inside[:, None] > 0, table[:, :-1], 1.0) / np.where(inside > 0, inside, c)[:, None]
+    shares = np.where(inside[:, None] > 0, table[:, :-1], 1.0) / np.where(inside > 0, inside, c)[:, None]
     return SampleEstimate(
-        membership=np.minimum(inside / sizes, 1.0), given_member=given, entropy=entropy / float(sizes.sum())
+        membership=np.minimum(inside / sizes, 1.0), given_member=shares, entropy=entropy / float(sizes.sum())
     )
 
 
@@ -169,9 +169,9 @@ def read_sample(model: DecisionTree, people: People, adversary: Adversary) -> Sa
     if members is not None and fraction is not None:
         _check_fraction(float(members.sum()), people.n_people, fraction)
     if members is not None:
-        told = [published_counts(entry, k, int(size)) for entry, size in zip(evidence, members, strict=True)]
-        if all(counts is not None for counts in told) and (adversary.leaves == "leaf_counts" or k <= 2):
-            return _leaves(people, adversary, members, k, counts=np.array(told, dtype=np.float64))
+        class_counts = [published_counts(entry, k, int(size)) for entry, size in zip(evidence, members, strict=True)]
+        if all(counts is not None for counts in class_counts) and (adversary.leaves == "leaf_counts" or k <= 2):
+            return _leaves(people, adversary, members, k, counts=np.array(class_counts, dtype=np.float64))
     if adversary.leaves == "leaf_counts":
         raise UndefinedMeasureError(
             "the tree does not publish the class counts of all its leaves.",

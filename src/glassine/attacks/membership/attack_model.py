@@ -78,9 +78,9 @@ def _answers(model: Any, records: LabelledRecords) -> Array:
         if isinstance(model, TreeEnsemble) or _kind(model) == "regressor"
         else published(model)
     )
-    given = as_fitted(model, records.native) if plain is None else records.columns(tuple(plain.attributes))
+    inputs = as_fitted(model, records.native) if plain is None else records.columns(tuple(plain.attributes))
     with asking(type(model).__name__):
-        return np.asarray((model if plain is None else plain).predict(given), dtype=float)
+        return np.asarray((model if plain is None else plain).predict(inputs), dtype=float)
 
 
 # The loss attack: a small loss makes a member.
@@ -132,9 +132,9 @@ def loss_attack(
     inside, outside = read_sides(members, nonmembers)
 
     def work() -> MembershipResult:
-        told, others, sides = _fits(model, inside, outside)
+        of_members, others, sides = _fits(model, inside, outside)
         gap = None if sides is None else gap_figure(*sides, setting.confidence)
-        return judge_scores("best-loss threshold", told, others, setting, gap=gap)
+        return judge_scores("best-loss threshold", of_members, others, setting, gap=gap)
 
     return attempt(work)
 
@@ -151,8 +151,8 @@ def _fits(
     for side in sides:
         if side.probabilities is None:
             raise UnsupportedModelError(f"{side.lacking}, so it has no loss.", remedy="Use the gap attack.")
-    told, others = (side.mean(side.confidence) for side in sides)
-    return told, others, sides
+    of_members, others = (side.mean(side.confidence) for side in sides)
+    return of_members, others, sides
 
 
 MOST_EXACT = 1000
@@ -176,10 +176,10 @@ def compare_losses(
     def work() -> LossComparison:
         from scipy.stats import ks_2samp
 
-        told, others, _ = _fits(model, inside, outside)
-        exact = max(len(told), len(others)) <= MOST_EXACT
-        found = ks_2samp(told, others, method="exact" if exact else "asymp")
-        return LossComparison(statistic=float(found.statistic), p_value=float(found.pvalue))
+        of_members, others, _ = _fits(model, inside, outside)
+        exact = max(len(of_members), len(others)) <= MOST_EXACT
+        test = ks_2samp(of_members, others, method="exact" if exact else "asymp")
+        return LossComparison(statistic=float(test.statistic), p_value=float(test.pvalue))
 
     return attempt(work)
 

@@ -156,8 +156,8 @@ def _published(model: AdditiveModel, n_records: int) -> dict[int, PublishedCount
     counts = {k: np.asarray(term.weights, dtype=np.float64).ravel() for k, term in terms.items()}
     # Exact counts say their number themselves.
     return {
-        k: PublishedCounts(counts=found, noise=noise, n_records=n_records if noise else float(found.sum()))
-        for k, found in counts.items()
+        k: PublishedCounts(counts=published, noise=noise, n_records=n_records if noise else float(published.sum()))
+        for k, published in counts.items()
     }
 
 

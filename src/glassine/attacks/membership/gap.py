@@ -80,10 +80,10 @@ def gap_attack(
     inside, outside = read_sides(members, nonmembers)
 
     def work() -> MembershipResult:
-        told, others = answered(model, inside, outside)
+        of_members, others = answered(model, inside, outside)
         return judge_calls(
             "gap attack",
-            told.recognized,
+            of_members.recognized,
             others.recognized,
             setting,
             decision="a record that is classified correctly is called a member"
@@ -96,9 +96,9 @@ def gap_attack(
 
 def answered(model: object, inside: LabelledRecords, outside: LabelledRecords) -> tuple[Answers, Answers]:
     """Return what a model answers on members and on non-members, whose classes it must know; it is asked once."""
-    for given, known in zip((inside, outside), known_sides(model, inside, outside), strict=True):
-        if given.told.get(id(model), (None,))[0] is not model:
-            given.told[id(model)] = model, answers(model, known)
+    for records, side in zip((inside, outside), known_sides(model, inside, outside), strict=True):
+        if records.told.get(id(model), (None,))[0] is not model:
+            records.told[id(model)] = model, answers(model, side)
     return inside.told[id(model)][1], outside.told[id(model)][1]
 
 
@@ -240,10 +240,10 @@ def some_of(side: LabelledRecords, rng: np.random.Generator) -> LabelledRecords:
 def _features(records: LabelledRecords) -> Array:
     """Return attributes, class and the person's number of records as numbers; gaps are NaN."""
     width = records.width
-    given = records.columns(records.names or tuple(f"x{i}" for i in range(width)))
+    columns = records.columns(records.names or tuple(f"x{i}" for i in range(width)))
     # How many records a person has may differ between the sides without the model, too.
     own = () if records.persons is None else (records.persons.records,)
-    return np.column_stack([part for column in (*given.values(), records.target, *own) for part in _numbers(column)])
+    return np.column_stack([part for column in (*columns.values(), records.target, *own) for part in _numbers(column)])
 
 
 def _numbers(column: AnyArray) -> list[Array]:

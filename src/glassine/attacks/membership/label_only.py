@@ -131,16 +131,19 @@ def label_only_attack(
 
     def work() -> MembershipResult:
         some = [some_of(side, setting.rng) for side in (inside, outside)]
-        sides, known = answered(model, some[0], some[1]), known_sides(model, some[0], some[1])
-        pool = known[0].join(known[1])
+        sides, true_sides = answered(model, some[0], some[1]), known_sides(model, some[0], some[1])
+        pool = true_sides[0].join(true_sides[1])
         # A fitted model may have the columns in another order, or fewer of them.
         own = groups if pool.names is None else groups[[(inside.names or ()).index(name) for name in pool.names]]
         correct, own = _judge(model, pool, np.concatenate([side.truth for side in sides]), own)
-        held, streams = np.zeros(len(pool.target)), setting.rng.spawn(int(groups.max()) + 1)
+        robustness, streams = np.zeros(len(pool.target)), setting.rng.spawn(int(groups.max()) + 1)
         for _ in range(how.n_copies):
-            held += correct(_origins(len(held), own, how.share, streams))
+            robustness += correct(_origins(len(robustness), own, how.share, streams))
         m = len(sides[0].truth)
-        scores = [_scores(side, part, how.n_copies) for side, part in zip(sides, (held[:m], held[m:]), strict=True)]
+        scores = [
+            _scores(side, part, how.n_copies)
+            for side, part in zip(sides, (robustness[:m], robustness[m:]), strict=True)
+        ]
         return judge_scores(
             "label-only attack",
             sides[0].mean(scores[0]),
@@ -161,9 +164,9 @@ def drawn_from(some: Sequence[LabelledRecords], sides: Sequence[LabelledRecords]
     return (f"The attack was made on {numbers[0]} members and {numbers[1]} non-members, drawn at random.",)
 
 
-def _scores(side: Answers, held: Array, n_copies: int) -> Array:
+def _scores(side: Answers, robustness: Array, n_copies: int) -> Array:
     """Return the share of each record's versions, itself among them, with its class; 0 where its own is wrong."""
-    return np.asarray(side.correct * (held + 1) / (n_copies + 1))
+    return np.asarray(side.correct * (robustness + 1) / (n_copies + 1))
 
 
 def _groups(records: LabelledRecords, how: Perturbation) -> Indices:
@@ -203,12 +206,12 @@ def _judge(
     plain = published(model)
     if plain is None:
         return (lambda origins: answers(model, _changed(pool, origins)).correct), groups
-    labels, given = cell_labels(plain), pool.columns(plain.attributes)
-    tested = attributes_of(plain.literals) or tuple(given)[:1]
-    places = [list(given).index(name) for name in tested]
+    labels, columns = cell_labels(plain), pool.columns(plain.attributes)
+    tested = attributes_of(plain.literals) or tuple(columns)[:1]
+    places = [list(columns).index(name) for name in tested]
 
     def correct(origins: Indices) -> Bools:
-        changed = {name: given[name][origins[:, i]] for i, name in enumerate(tested)}
+        changed = {name: columns[name][origins[:, i]] for i, name in enumerate(tested)}
         return np.asarray(labels[plain.apply(changed)] == truth)
 
     return correct, groups[places]

@@ -82,11 +82,11 @@ def leaf_outcome_attack(
         for fold in range(N_FOLDS):
             rest = folds[1] != fold
             if plain.classes is None:
-                known = [
+                own_sides = [
                     (leaf[of != fold], values[of != fold])
                     for leaf, values, of in zip(leaves, outcomes, folds, strict=True)
                 ]
-                edges, table = _of_numbers(plain, known[0], known[1])
+                edges, table = _of_numbers(plain, own_sides[0], own_sides[1])
                 codes = [np.searchsorted(edges, values, side="right") for values in outcomes]
             else:
                 codes = [values.astype(np.intp) for values in outcomes]
@@ -136,9 +136,9 @@ def _outcomes(model: DecisionTree | RuleList, records: LabelledRecords) -> Array
     """Return the outcome of each record, shape (n,): its number, or the place of its class, -1 of an unknown one."""
     if model.classes is not None:
         texts = {str(name): place for place, name in enumerate(model.classes)}
-        found = places(records.target, list(model.classes))
+        codes = places(records.target, list(model.classes))
         named = np.array([texts.get(str(value), -1) for value in records.target.tolist()])
-        return np.where(found >= 0, found, named).astype(float)
+        return np.where(codes >= 0, codes, named).astype(float)
     try:
         return records.target.astype(float)
     except (TypeError, ValueError):
@@ -150,17 +150,17 @@ def _outcomes(model: DecisionTree | RuleList, records: LabelledRecords) -> Array
 def _of_classes(model: DecisionTree | RuleList, leaves: Indices, codes: Indices) -> Array:
     """Return the logarithm of published over others' share, shape (leaves, classes)."""
     counts = np.maximum([cell.evidence.counts or () for cell in model.cells], 0).astype(float)
-    known = codes >= 0
+    coded = codes >= 0
     others = np.zeros_like(counts)
-    np.add.at(others, (leaves[known], codes[known]), 1)
+    np.add.at(others, (leaves[coded], codes[coded]), 1)
     return _ratios(counts / max(counts.sum(), 1.0), counts > 0, others)
 
 
-def _ratios(shares: Array, held: Bools, others: Array) -> Array:
+def _ratios(shares: Array, present: Bools, others: Array) -> Array:
     """Return the logarithm of published over others' shares; half a record where none of the others is."""
     n = max(float(others.sum()), 1.0)
     with np.errstate(divide="ignore"):
-        return np.where(held, np.log(shares) - np.log(np.maximum(others, 0.5) / n), NEVER)
+        return np.where(present, np.log(shares) - np.log(np.maximum(others, 0.5) / n), NEVER)
 
 
 def _of_numbers(
@@ -172,11 +172,11 @@ def _of_numbers(
     for counts, (leaves, values) in ((inside, members), (outside, others)):
         np.add.at(counts, (leaves, np.searchsorted(edges, values, side="right")), 1)
     n, here = float(outside.sum()), outside.sum(axis=1, keepdims=True)
-    usual = (outside + PRIOR * outside.sum(axis=0) / n) / (here + PRIOR)
-    own = (inside + PRIOR * usual) / (inside.sum(axis=1, keepdims=True) + PRIOR)
+    ratio = (outside + PRIOR * outside.sum(axis=0) / n) / (here + PRIOR)
+    own = (inside + PRIOR * ratio) / (inside.sum(axis=1, keepdims=True) + PRIOR)
     sizes = np.array([[float(cell.evidence.size or 0)] for cell in model.cells])
     with np.errstate(divide="ignore"):
-        ratios = np.log(own * sizes / max(float(sizes.sum()), 1.0)) - np.log(usual * np.maximum(here, 0.5) / n)
+        ratios = np.log(own * sizes / max(float(sizes.sum()), 1.0)) - np.log(ratio * np.maximum(here, 0.5) / n)
     return edges, np.where(sizes > 0, ratios, NEVER)
 
 

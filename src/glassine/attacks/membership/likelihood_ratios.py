@@ -211,11 +211,11 @@ def relative_ratio(trained: ShadowAnswers, mode: Mode, setting: Setting) -> Memb
 
 def usual(probabilities: Array, seen: Bools, mode: Mode) -> Array:
     """Return the usual probability of each record's class, shape (n,), from shadow models, shape (n, n_shadows)."""
-    without = np.where(seen, 0.0, probabilities).sum(axis=1) / (~seen).sum(axis=1)
+    outside = np.where(seen, 0.0, probabilities).sum(axis=1) / (~seen).sum(axis=1)
     if mode == "offline":
-        return np.asarray((1 + OFFLINE) / 2 * without + (1 - OFFLINE) / 2)
+        return np.asarray((1 + OFFLINE) / 2 * outside + (1 - OFFLINE) / 2)
     with_it = np.where(seen, probabilities, 0.0).sum(axis=1) / seen.sum(axis=1)
-    return np.asarray(np.maximum((with_it + without) / 2, LEAST), dtype=np.float64)
+    return np.asarray(np.maximum((with_it + outside) / 2, LEAST), dtype=np.float64)
 
 
 def rank(ratios: Array, population: Array) -> Array:

@@ -50,10 +50,10 @@ def splits_of(
         near = candidates if reach is None else candidates.take(reach[i])
         for member, matrix in _trees(part, near):
             if isinstance(member, DecisionTree):
-                found = _of_published(member, near, tree, sample)
+                splits = _of_published(member, near, tree, sample)
             else:
-                found = _of_fitted(member, matrix, tree, sample)
-            for split in found:
+                splits = _of_fitted(member, matrix, tree, sample)
+            for split in splits:
                 yield split if reach is None else replace(split, rows=reach[i][split.rows])
             tree += 1
             sample += _resamples(part)
@@ -119,8 +119,8 @@ def _check_thresholds(model: object) -> None:
             remedy="Attack its outputs instead: attack_membership.",
         )
     if not hasattr(model, "tree_") and getattr(model, "estimators_", None) is None:
-        known = any(_is_named(model, name) for name in ("DecisionTree", "Forest", "GradientBoosting"))
-        if known and not _is_named(model, "HistGradientBoosting"):
+        supported = any(_is_named(model, name) for name in ("DecisionTree", "Forest", "GradientBoosting"))
+        if supported and not _is_named(model, "HistGradientBoosting"):
             raise InvalidModelError(f"{type(model).__name__} is not fitted.", remedy="Call fit first.")
         raise UnsupportedModelError(
             f"{type(model).__name__} has no trees whose thresholds are midpoints.",
@@ -202,13 +202,13 @@ def _of_published(model: DecisionTree, candidates: LabelledRecords, tree: int, s
     if not len(candidates.target):
         # A cell that was fixed without the records may hold none.
         return
-    given = candidates.columns(model.attributes)
+    inputs = candidates.columns(model.attributes)
     tested = {
-        literal.attribute: _single(given[literal.attribute], literal.attribute)
+        literal.attribute: _single(inputs[literal.attribute], literal.attribute)
         for literal in model.literals
-        if isinstance(literal, Between) and literal.attribute in given
+        if isinstance(literal, Between) and literal.attribute in inputs
     }
-    columns = {**given, **tested}
+    columns = {**inputs, **tested}
     n = len(candidates.target)
     records = read_records(columns, model.attributes, [one for one in model.literals if one.attribute in columns])
     stack = [(0, np.arange(n))]
@@ -232,14 +232,14 @@ def _of_published(model: DecisionTree, candidates: LabelledRecords, tree: int, s
 def _thresholds(
     literals: Iterable[Any], columns: dict[str, AnyArray], rows: Indices, tree: int, sample: int
 ) -> Iterator[ThresholdSplit]:
-    found = {
+    thresholds = {
         (literal.attribute, bound)
         for literal in literals
         if isinstance(literal, Between)
         for bound in (literal.lo, literal.hi)
         if np.isfinite(bound) and literal.attribute in columns
     }
-    for attribute, bound in sorted(found):
+    for attribute, bound in sorted(thresholds):
         values = columns[attribute][rows]
         present = ~np.isnan(values)
         yield ThresholdSplit(
@@ -275,9 +275,9 @@ def column_of_numbers(column: AnyArray, name: str) -> Array:
 
 def codes_of_rows(records: LabelledRecords, *, with_target: bool = False) -> Indices:
     """Return a number for each record, the same for records that are equal."""
-    given = records.columns(records.names or tuple(f"x{i}" for i in range(records.width)))
+    columns = records.columns(records.names or tuple(f"x{i}" for i in range(records.width)))
     codes = np.zeros(len(records.target), dtype=np.intp)
-    for column in (*given.values(), *((records.target,) if with_target else ())):
+    for column in (*columns.values(), *((records.target,) if with_target else ())):
         own = _codes_of(column)
         codes = np.unique(codes * (int(own.max()) + 1) + own, return_inverse=True)[1]
     return codes
@@ -339,18 +339,18 @@ class DistinctCandidates:
     whose: Ints | None = None
 
     @classmethod
-    def of(cls, model: object, given: LabelledRecords, truth: Bools | None) -> DistinctCandidates:
+    def of(cls, model: object, records: LabelledRecords, truth: Bools | None) -> DistinctCandidates:
         """Return the different ones among given candidates."""
-        codes = codes_of_rows(known_columns(model, given))
+        codes = codes_of_rows(known_columns(model, records))
         # In the order in which they are given.
         first, inverse = np.unique(np.unique(codes, return_index=True)[1][codes], return_inverse=True)
         member = None
         if truth is not None:
             member = np.zeros(len(first), dtype=bool)
             np.logical_or.at(member, inverse, truth)
-        known = np.zeros(len(codes), dtype=bool) if truth is None else truth
-        whose = None if given.persons is None else given.whose
-        return cls(given.take(first), inverse, first, member, known, whose)
+        truths = np.zeros(len(codes), dtype=bool) if truth is None else truth
+        whose = None if records.persons is None else records.whose
+        return cls(records.take(first), inverse, first, member, truths, whose)
 
     def judged(self, accused: Sequence[int]) -> tuple[Bools, Bools]:
         """Return who is a member and who is accused: of the different candidates, or of the people behind them."""
@@ -363,8 +363,8 @@ class DistinctCandidates:
         pairs = np.unique(np.column_stack([self.codes, self.whose]), axis=0)
         alone = np.bincount(pairs[:, 0], minlength=len(self.first)) == 1
         people = np.zeros((2, int(self.whose.max()) + 1), dtype=bool)
-        for row, held in ((0, self.truth), (1, (named & alone)[self.codes])):
-            people[row, self.whose[held]] = True
+        for row, marks in ((0, self.truth), (1, (named & alone)[self.codes])):
+            people[row, self.whose[marks]] = True
         return people[0], people[1]
 
     def rows(self, chosen: Iterable[int]) -> tuple[int, ...]:
@@ -376,18 +376,18 @@ class DistinctCandidates:
         return tuple(np.flatnonzero(np.isin(self.codes, list(chosen))).tolist())
 
 
-def known_columns(model: object, given: LabelledRecords) -> LabelledRecords:
+def known_columns(model: object, records: LabelledRecords) -> LabelledRecords:
     """Return the columns of the candidates that a model knows, where it names them."""
-    if isinstance(given.native, np.ndarray) or isinstance(model, list | tuple) or hasattr(model, "trees"):
-        return given
+    if isinstance(records.native, np.ndarray) or isinstance(model, list | tuple) or hasattr(model, "trees"):
+        return records
     tree = model if isinstance(model, DecisionTree) else getattr(model, "model_", None)
     fitted = getattr(model, "best_estimator_", model)
     names = tree.attributes if isinstance(tree, DecisionTree) else getattr(fitted, "feature_names_in_", None)
-    own = [name for name in (given.names or ()) if names is not None and name in set(names)]
+    own = [name for name in (records.names or ()) if names is not None and name in set(names)]
     if not own:
-        return given
-    native = given.native.restrict(own) if isinstance(given.native, RecordTable) else given.native[own]
-    return LabelledRecords(native, given.target, given.persons)
+        return records
+    native = records.native.restrict(own) if isinstance(records.native, RecordTable) else records.native[own]
+    return LabelledRecords(native, records.target, records.persons)
 
 
 ALIKE = np.float32(1e-7)
@@ -412,7 +412,7 @@ def pairs_at(values: Array, threshold: float, *, exact: bool = False) -> list[Va
     below, above = values[:split], values[split:]
     if not len(below) or not len(above):
         return []
-    found: set[ValuePair] = set()
+    pairs: set[ValuePair] = set()
     alone = (threshold, math.nextafter(threshold, math.inf))
     first, stop = alone if exact else single_sides(threshold) or alone
     # From both sides: where one value is tiny beside the other, several have the same midpoint.
@@ -424,8 +424,8 @@ def pairs_at(values: Array, threshold: float, *, exact: bool = False) -> list[Va
             low, high = (match, own) if turned else (own, match)
             middle = placed_between(low, high)
             hit = (middle >= first) & (middle < stop)
-            found.update(zip(low[hit].tolist(), high[hit].tolist(), strict=True))
-    return sorted(pair for pair in found if np.float32(pair[1]) > np.float32(pair[0]) + ALIKE)
+            pairs.update(zip(low[hit].tolist(), high[hit].tolist(), strict=True))
+    return sorted(pair for pair in pairs if np.float32(pair[1]) > np.float32(pair[0]) + ALIKE)
 
 
 def placed_between(low: Array, high: Array) -> Array:

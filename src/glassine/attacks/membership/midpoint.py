@@ -261,16 +261,16 @@ def midpoint_attack(
         raise InvalidParameterError(
             f"{parameter('max_chance')} must lie between 0 and 1, got {max_chance!r}.", remedy="Use 0.05."
         )
-    given = candidates
+    pool = candidates
     if not isinstance(candidates, LabelledRecords):
         native = read_matrix(candidates, "candidates")
-        given = LabelledRecords(native, np.zeros(len(native)))
-    native = given.native
+        pool = LabelledRecords(native, np.zeros(len(native)))
+    native = pool.native
     truths = None if truth is None else stated_truth(truth, len(native))
     rows = None if reach is None else rows_of_reach(reach, model, len(native))
 
     def work() -> MidpointResult:
-        people = DistinctCandidates.of(model, given, truths)
+        people = DistinctCandidates.of(model, pool, truths)
         near = None if rows is None else [np.unique(people.codes[own]) for own in rows]
         # Of an ensemble of which it is not known how thresholds were placed, the reading that names most counts.
         made = [one for splits in readings(model, people.records, near) if (one := read(people, splits)) is not None]
@@ -282,20 +282,20 @@ def midpoint_attack(
         return max(made, key=lambda one: one.n_named)
 
     def read(people: DistinctCandidates, splits: Iterable[ThresholdSplit]) -> MidpointResult | None:
-        found = [ExplainedSplit.of(split) for split in splits]
-        if not found:
+        matches = [ExplainedSplit.of(split) for split in splits]
+        if not matches:
             return None
-        trials = _trials([match.split for match in found], rng)
-        present = _present(found, trials, confidence)
-        chance = _chance(found, trials, present.low, max_chance)
-        whole = complete and all(match.pairs for match in found)
+        trials = _trials([match.split for match in matches], rng)
+        present = _present(matches, trials, confidence)
+        chance = _chance(matches, trials, present.low, max_chance)
+        whole = complete and all(match.pairs for match in matches)
         if whole:
-            evidence, cleared = _deduce(found)
+            evidence, cleared = _deduce(matches)
         else:
             usable = {rate.attribute for rate in chance if rate.accepted}
-            evidence = [match for match in found if len(match.pairs) == 1 and match.split.attribute in usable]
+            evidence = [match for match in matches if len(match.pairs) == 1 and match.split.attribute in usable]
             cleared = ()
-        return _result(found, evidence, cleared, chance, present, whole, people, confidence)
+        return _result(matches, evidence, cleared, chance, present, whole, people, confidence)
 
     return attempt(work)
 
@@ -339,12 +339,12 @@ def _trials(splits: Sequence[ThresholdSplit], rng: np.random.Generator) -> dict[
     return dict(out)
 
 
-def _present(found: Sequence[ExplainedSplit], trials: dict[str, _Trials], confidence: float) -> Estimate:
+def _present(matches: Sequence[ExplainedSplit], trials: dict[str, _Trials], confidence: float) -> Estimate:
     """Return the share of the thresholds whose own pair is among the candidates."""
     # A threshold is explained if its pair is there, or else by chance: share = present + (1 - present) * chance.
     tried = sum(trial.tried for trial in trials.values())
     chance = sum(trial.some for trial in trials.values()) / tried if tried else 1.0
-    explained = clopper_pearson(sum(bool(match.pairs) for match in found), len(found), confidence)
+    explained = clopper_pearson(sum(bool(match.pairs) for match in matches), len(matches), confidence)
     if chance >= 1:
         method = "unknown: chance explains every threshold"
         return Estimate(value=0.0, low=0.0, high=1.0, confidence=confidence, method=method)
@@ -357,12 +357,12 @@ def _present(found: Sequence[ExplainedSplit], trials: dict[str, _Trials], confid
 
 
 def _chance(
-    found: Sequence[ExplainedSplit], trials: dict[str, _Trials], present: float, max_chance: float
+    matches: Sequence[ExplainedSplit], trials: dict[str, _Trials], present: float, max_chance: float
 ) -> tuple[ChanceRate, ...]:
     """Return for each attribute the share of sole matches that chance makes, if so many pairs are present."""
     out = []
     for name, trial in sorted(trials.items()):
-        own = [len(match.pairs) for match in found if match.split.attribute == name]
+        own = [len(match.pairs) for match in matches if match.split.attribute == name]
         n_unique = own.count(1)
         # One match more than was seen: few trials must not make chance look impossible.
         rate = (trial.one + 1) / (trial.tried + 1)
@@ -381,42 +381,42 @@ def _chance(
     return tuple(out)
 
 
-def _deduce(found: Sequence[ExplainedSplit]) -> tuple[list[ExplainedSplit], tuple[int, ...]]:
+def _deduce(matches: Sequence[ExplainedSplit]) -> tuple[list[ExplainedSplit], tuple[int, ...]]:
     """Return the thresholds with one possible pair, and who is cleared, if the candidates are complete."""
     # No training record lies strictly between the two values of a threshold. So a candidate within all pairs that are
     # still possible is no training record of that tree, and a pair with a known one in between is not the pair.
     inside: dict[int, set[int]] = defaultdict(set)
     outside: dict[int, set[int]] = defaultdict(set)
-    possible = [list(match.pairs) for match in found]
+    possible = [list(match.pairs) for match in matches]
     changed = True
     while changed:
         changed = False
-        for match, pairs in zip(found, possible, strict=True):
-            known, gone = inside[match.split.sample], outside[match.split.sample]
-            before = len(known) + len(gone) - len(pairs)
-            pairs[:] = [pair for pair in pairs if _is_possible(match, pair, known, gone)]
+        for match, pairs in zip(matches, possible, strict=True):
+            members, gone = inside[match.split.sample], outside[match.split.sample]
+            before = len(members) + len(gone) - len(pairs)
+            pairs[:] = [pair for pair in pairs if _is_possible(match, pair, members, gone)]
             if pairs:
                 # Pairs of one midpoint are nested: the innermost has the largest lower value.
                 gone.update(match.between(max(pairs)).tolist())
             if len(pairs) == 1:
                 for value in pairs[0]:
                     alive = [row for row in match.holders(value).tolist() if row not in gone]
-                    known.update(alive if len(alive) == 1 else ())
-            changed |= len(known) + len(gone) - len(pairs) != before
+                    members.update(alive if len(alive) == 1 else ())
+            changed |= len(members) + len(gone) - len(pairs) != before
     evidence = [
-        ExplainedSplit(match.split, pairs) for match, pairs in zip(found, possible, strict=True) if len(pairs) == 1
+        ExplainedSplit(match.split, pairs) for match, pairs in zip(matches, possible, strict=True) if len(pairs) == 1
     ]
-    alone = len({match.split.sample for match in found}) == 1
-    return evidence, tuple(sorted(outside[found[0].split.sample])) if alone else ()
+    alone = len({match.split.sample for match in matches}) == 1
+    return evidence, tuple(sorted(outside[matches[0].split.sample])) if alone else ()
 
 
-def _is_possible(match: ExplainedSplit, pair: ValuePair, known: set[int], gone: set[int]) -> bool:
-    held = all(not gone.issuperset(match.holders(value).tolist()) for value in pair)
-    return held and known.isdisjoint(match.between(pair).tolist())
+def _is_possible(match: ExplainedSplit, pair: ValuePair, members: set[int], gone: set[int]) -> bool:
+    possible = all(not gone.issuperset(match.holders(value).tolist()) for value in pair)
+    return possible and members.isdisjoint(match.between(pair).tolist())
 
 
 def _result(
-    found: Sequence[ExplainedSplit],
+    matches: Sequence[ExplainedSplit],
     evidence: Sequence[ExplainedSplit],
     cleared: tuple[int, ...],
     chance: tuple[ChanceRate, ...],
@@ -448,16 +448,16 @@ def _result(
     return MidpointResult(
         n_candidates=len(people.codes),
         n_distinct=len(people.first),
-        n_thresholds=len(found),
-        n_explained=sum(bool(match.pairs) for match in found),
-        n_unique=sum(len(match.pairs) == 1 for match in found),
+        n_thresholds=len(matches),
+        n_explained=sum(bool(match.pairs) for match in matches),
+        n_unique=sum(len(match.pairs) == 1 for match in matches),
         accused=people.rows(sorted(accused)),
         n_named=int(judged[1].sum()),
         groups=tuple(sorted(people.rows(group) for group in groups if accused.isdisjoint(group))),
         cleared=people.all_rows(cleared),
         pairs=tuple(pairs),
         chance=chance,
-        expected_by_chance=float(sum(rates[match.split.attribute] for match in found)),
+        expected_by_chance=float(sum(rates[match.split.attribute] for match in matches)),
         present=present,
         complete=complete,
         **_rates(None if people.member is None else judged, confidence),
@@ -471,12 +471,12 @@ def _rates(judged: tuple[Bools, Bools] | None, confidence: float) -> dict[str, A
     member, accused = judged
     m, n, hits = int(member.sum()), int((~member).sum()), int((member & accused).sum())
     wrong = int(accused.sum()) - hits
-    found = clopper_pearson(hits, m, confidence) if m else None
+    interval = clopper_pearson(hits, m, confidence) if m else None
     return {
         "precision": clopper_pearson(hits, hits + wrong, confidence) if hits + wrong else None,
-        "recall": found,
+        "recall": interval,
         "base_rate": m / (m + n),
-        "tpr": found,
+        "tpr": interval,
         "fpr": clopper_pearson(wrong, n, confidence) if n else None,
         "advantage": newcombe(hits, m, wrong, n, confidence) if m and n else None,
     }

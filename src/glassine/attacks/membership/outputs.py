@@ -282,14 +282,14 @@ def _asked(model: Any, records: LabelledRecords, classes: list[Any]) -> tuple[In
     # Any exception of the model becomes one error.
     native, name, n = as_fitted(model, records.native), type(model).__name__, len(records.target)
     with asking(name):
-        told = np.asarray(model.predict(native))
+        answered = np.asarray(model.predict(native))
         ask = getattr(model, "predict_proba", None)
         probabilities = None if ask is None else np.asarray(ask(native), dtype=float)
-    if told.shape not in ((n,), (n, 1)):
+    if answered.shape not in ((n,), (n, 1)):
         raise UnansweredError(
-            f"{name}.predict must give one class for each of {n} records, got the shape {told.shape}."
+            f"{name}.predict must give one class for each of {n} records, got the shape {answered.shape}."
         )
-    predicted = places(told.reshape(n), classes)
+    predicted = places(answered.reshape(n), classes)
     if (predicted < 0).any():
         raise UnansweredError(f"{name}.predict gives classes that its classes_ lacks, such as by another type.")
     return predicted, probabilities
@@ -309,8 +309,8 @@ def as_fitted(model: object, native: Any) -> Any:
     names = getattr(model, "feature_names_in_", None)
     if names is None or isinstance(native, np.ndarray) or not hasattr(native, "columns"):
         return native
-    wanted, given = list(names), list(native.columns)
-    return native if wanted == given or not set(wanted) <= set(given) else native[wanted]
+    wanted, columns = list(names), list(native.columns)
+    return native if wanted == columns or not set(wanted) <= set(columns) else native[wanted]
 
 
 def in_classes_of(model: object, records: LabelledRecords, what: str) -> LabelledRecords:
@@ -318,13 +318,13 @@ def in_classes_of(model: object, records: LabelledRecords, what: str) -> Labelle
     # Classes match if they are equal. Where none does, they match by their text if that is unambiguous: a model of "0"
     # and "1", say, and the numbers 0 and 1 as a file holds them.
     classes = classes_of(model)
-    found, named = places(records.target, classes), records.target
+    codes, named = places(records.target, classes), records.target
     texts = [class_text(name) for name in classes]
-    if (found < 0).all() and len(set(texts)) == len(texts):
+    if (codes < 0).all() and len(set(texts)) == len(texts):
         where = {text: i for i, text in enumerate(texts)}
-        found = np.array([where.get(class_text(value), -1) for value in records.target.tolist()], dtype=np.intp)
-        named = (np.array(classes) if len({type(name) for name in classes}) == 1 else _objects(classes))[found]
-    unknown = float(np.mean(found < 0))
+        codes = np.array([where.get(class_text(value), -1) for value in records.target.tolist()], dtype=np.intp)
+        named = (np.array(classes) if len({type(name) for name in classes}) == 1 else _objects(classes))[codes]
+    unknown = float(np.mean(codes < 0))
     if unknown:
         kind, own = (type(values[0]).__name__ for values in (records.target.tolist(), classes))
         raise InvalidDataError(
@@ -443,15 +443,15 @@ def read_matrix(X: object, what: str) -> Any:
         raise InvalidDataError(
             f"some columns of the {what} are named by strings and others are not.", remedy="Rename them."
         )
-    known = frame.implementation.is_pandas() or frame.implementation.is_polars()
-    return frame.to_native() if known else frame.to_polars()
+    of_frame = frame.implementation.is_pandas() or frame.implementation.is_polars()
+    return frame.to_native() if of_frame else frame.to_polars()
 
 
 def _target(y: object, what: str) -> AnyArray:
     if y is None:
         raise InvalidDataError(f"{parameter('y')} of the {what} is None.", remedy="Pass their classes.")
-    given = y.to_numpy() if hasattr(y, "to_numpy") else y
-    values = np.asarray(given)
+    native = y.to_numpy() if hasattr(y, "to_numpy") else y
+    values = np.asarray(native)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:

@@ -106,8 +106,10 @@ class Roc:
         last = np.searchsorted(x, rates, side="right") - 1
         after = np.minimum(last + 1, len(x) - 1)
         share = (rates - x[last]) / np.where(after > last, x[after] - x[last], 1.0)
-        found = y[last] + share * (y[after] - y[last])
-        return tuple((rate, height) for rate, height in zip(rates.tolist(), found.tolist(), strict=True) if height > 0)
+        interpolated = y[last] + share * (y[after] - y[last])
+        return tuple(
+            (rate, height) for rate, height in zip(rates.tolist(), interpolated.tolist(), strict=True) if height > 0
+        )
 
 
 def roc_curve(members: Array, nonmembers: Array) -> Roc:
@@ -120,12 +122,12 @@ def roc_curve(members: Array, nonmembers: Array) -> Roc:
     ((0.0, 0.0, 0.5, 1.0), (0.0, 0.5, 1.0, 1.0), 0.875)
     """
     scores = np.unique(np.concatenate([members, nonmembers]))[::-1]
-    found = len(members) - np.searchsorted(np.sort(members), scores, side="left")
+    hits = len(members) - np.searchsorted(np.sort(members), scores, side="left")
     wrong = len(nonmembers) - np.searchsorted(np.sort(nonmembers), scores, side="left")
-    keep = _corners(wrong, found)
+    keep = _corners(wrong, hits)
     return Roc(
         fpr=(0.0, *(wrong[keep] / len(nonmembers)).tolist()),
-        tpr=(0.0, *(found[keep] / len(members)).tolist()),
+        tpr=(0.0, *(hits[keep] / len(members)).tolist()),
         thresholds=(math.inf, *scores[keep].tolist()),
         n_members=len(members),
         n_nonmembers=len(nonmembers),

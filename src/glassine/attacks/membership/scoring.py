@@ -43,9 +43,9 @@ def best_threshold(members: Scores, nonmembers: Scores) -> BestThreshold:
     (3.0, 0.75)
     """
     values = np.unique(np.concatenate([members, nonmembers]))[::-1]
-    found = 1 - np.searchsorted(np.sort(members), values, side="left") / len(members)
+    hit_rates = 1 - np.searchsorted(np.sort(members), values, side="left") / len(members)
     wrong = 1 - np.searchsorted(np.sort(nonmembers), values, side="left") / len(nonmembers)
-    advantage = found - wrong
+    advantage = hit_rates - wrong
     top = int(advantage.argmax())
     # Calling no record a member has advantage 0.
     threshold = float(values[top]) if advantage[top] > 0 else math.inf
@@ -203,13 +203,13 @@ def _exact_control(calls: tuple[int, int], m: int, n: int) -> Control:
 
 
 def _permuted_control(advantage: float, members: Scores, nonmembers: Scores, rng: np.random.Generator) -> Control:
-    found = np.array(list(_permuted(members, nonmembers, rng)))
-    reached = int((found >= advantage - 1e-12).sum())
+    advantages = np.array(list(_permuted(members, nonmembers, rng)))
+    reached = int((advantages >= advantage - 1e-12).sum())
     return Control(
-        advantage=float(found.mean()),
-        advantage_high=float(np.quantile(found, 0.95)),
-        p_value=(1 + reached) / (1 + len(found)),
-        n_permutations=len(found),
+        advantage=float(advantages.mean()),
+        advantage_high=float(np.quantile(advantages, 0.95)),
+        p_value=(1 + reached) / (1 + len(advantages)),
+        n_permutations=len(advantages),
         method="membership permuted, the scores kept, the thresholds chosen again",
     )
 

@@ -180,13 +180,13 @@ def shadow_answers(
                     f"{shadows.n_shadows} shadow models would take about {needed:,} seconds, more than the "
                     f"{shadows.seconds:g} that are allowed"
                 )
-            told = answers(_trained(shadows.learner, pool.take(np.flatnonzero(seen[:, shadow])), rng), pool)
-            if told.probabilities is None:
+            trained_answers = answers(_trained(shadows.learner, pool.take(np.flatnonzero(seen[:, shadow])), rng), pool)
+            if trained_answers.probabilities is None:
                 raise UnsupportedModelError(
                     "the learner's models give no probabilities that are numbers.",
                     remedy="Pass one with predict_proba.",
                 )
-            columns.append((told.confidence, told.probability))
+            columns.append((trained_answers.confidence, trained_answers.probability))
             if progress is not None:
                 progress(shadow + 1, shadows.n_shadows)
         confidences, probabilities = (np.column_stack(column) for column in zip(*columns, strict=True))

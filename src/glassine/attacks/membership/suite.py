@@ -139,9 +139,9 @@ def _shared(codes: Indices, member: Bools, whose: Ints) -> int:
     """Return how many non-members, people or records, have a record that equals a member's."""
     if not len(codes):
         return 0
-    held = np.zeros(int(codes.max()) + 1, dtype=bool)
-    held[codes[member]] = True
-    return len(np.unique(whose[~member & held[codes]]))
+    present = np.zeros(int(codes.max()) + 1, dtype=bool)
+    present[codes[member]] = True
+    return len(np.unique(whose[~member & present[codes]]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,8 +224,8 @@ class MembershipAttacks(DisplayedToCheckers):
         return {field.name: plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
     def __repr__(self) -> str:
-        found = [result.attack for result in self.results if result.detected]
-        return f"<MembershipAttacks: {', '.join(found) if found else 'none'} detected members>"
+        detected = [result.attack for result in self.results if result.detected]
+        return f"<MembershipAttacks: {', '.join(detected) if detected else 'none'} detected members>"
 
 
 def _strength(result: MembershipResult | MidpointResult) -> tuple[float, float]:
@@ -336,10 +336,10 @@ def attack_membership(
     if candidates is None:
         pool = inside.join(outside)
         truth = [True] * len(inside.target) + [False] * len(outside.target)
-        found = midpoint_attack(model, pool, truth=truth, confidence=confidence, random_state=rng)
+        midpoint = midpoint_attack(model, pool, truth=truth, confidence=confidence, random_state=rng)
     else:
-        found = midpoint_attack(model, candidates, confidence=confidence, random_state=rng)
-    named = steps.of(found)
+        midpoint = midpoint_attack(model, candidates, confidence=confidence, random_state=rng)
+    named = steps.of(midpoint)
     overfitting = steps.of(vulnerability(model, *sides, confidence=confidence, random_state=rng))
     return MembershipAttacks(
         n_members=inside.number,

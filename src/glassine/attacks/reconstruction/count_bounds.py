@@ -39,10 +39,10 @@ class CountBounds:
 
     def without(self, empty: Bools) -> CountBounds:
         """Return the bounds where some parts can hold no record."""
-        held = np.flatnonzero(empty & (self.low > 0))
-        if len(held):
+        occupied = np.flatnonzero(empty & (self.low > 0))
+        if len(occupied):
             raise UndefinedMeasureError(
-                f"part {held[0] + 1} of the model holds records where the domain allows none.",
+                f"part {occupied[0] + 1} of the model holds records where the domain allows none.",
                 remedy="Widen the domain's bounds, or mend its groups.",
             )
         return _together(self.low, np.where(empty, 0.0, self.high), self.total, self.confidence)

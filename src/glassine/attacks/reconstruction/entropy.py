@@ -243,10 +243,10 @@ class ProbabilisticDataset(DisplayedToCheckers, ExposedRecords):
         """
         self._require_finite()
         self._require_possible(domain_aware)
-        known = self._worlds_of(domain_aware, by_shares=True)
-        parts = zip(self.supports, known.regions, strict=True)
-        left = math.fsum(size * known.entropy(region) for size, region in parts if size)
-        return self.share_left(left, self.n_records * known.prior_entropy)
+        worlds = self._worlds_of(domain_aware, by_shares=True)
+        parts = zip(self.supports, worlds.regions, strict=True)
+        left = math.fsum(size * worlds.entropy(region) for size, region in parts if size)
+        return self.share_left(left, self.n_records * worlds.prior_entropy)
 
     def dist(self, *, domain_aware: bool = False) -> float:
         """Return Dist, the mean share of each cell's entropy that the model leaves (Definition 2).
@@ -320,8 +320,8 @@ class ProbabilisticDataset(DisplayedToCheckers, ExposedRecords):
             If counts are not published or a region that holds records is empty.
         """
         self._require_possible(domain_aware)
-        known = self._worlds_of(domain_aware, by_shares=True)
-        return known.draw_cells(self.supports, np.random.default_rng(random_state))
+        worlds = self._worlds_of(domain_aware, by_shares=True)
+        return worlds.draw_cells(self.supports, np.random.default_rng(random_state))
 
     def error_to(
         self,

@@ -171,7 +171,7 @@ def reconstruct_jointly(
         published, classes = match_classes(published, same_labels)
         search.progress("intersecting the models")
         cells = intersect(published, domain, max_parts=search.max_parts, max_steps=search.max_steps)
-        known = _Known(
+        background = _Known(
             published=published,
             read=read,
             classes=classes,
@@ -183,7 +183,7 @@ def reconstruct_jointly(
         )
         # The systems are small: several threads would wait for each other longer than they work.
         with import_module("threadpoolctl").threadpool_limits(1, user_api="blas"):
-            return _measure(known, cells, domain, data, smallest_group, search)
+            return _measure(background, cells, domain, data, smallest_group, search)
     except ClashError as error:
         return JointReconstruction(
             models=tuple(t.name for t in published),
@@ -225,13 +225,13 @@ def _alone(published: CountedModel, domain: Domain, max_steps: int) -> tuple[flo
 
 
 def _measure(
-    known: _Known, cells: JointCells, domain: Domain, data: object, smallest_group: int, search: Search
+    background: _Known, cells: JointCells, domain: Domain, data: object, smallest_group: int, search: Search
 ) -> JointReconstruction:
-    published = known.published
+    published = background.published
     names = [t.name for t in published]
     # Where some model reveals classes and another does not, the sizes alone are a reading of their own.
-    widths = [None if known.classes is None else len(known.classes)]
-    if known.classes is not None and any(t.classes is None for t in published):
+    widths = [None if background.classes is None else len(background.classes)]
+    if background.classes is not None and any(t.classes is None for t in published):
         widths.append(None)
     search.progress("settling the counts")
     # Single points of a continuum can hold records, but count for nothing in a volume.
@@ -248,19 +248,22 @@ def _measure(
     table = estimates[0].table if cells.closed is None else None
     finite = domain.size() is not None
     ranges, possible = cell_ranges(wide, able, expected, table, finite=finite, at_most=smallest_group)
-    shared = SharedModels(published=published, ranges=ranges, possible=possible, classes=known.classes)
+    shared = SharedModels(published=published, ranges=ranges, possible=possible, classes=background.classes)
     groups = small_groups(shared, smallest_group)
     learned = [
-        b for t, parts in zip(published, known.learned, strict=True) for b, n in zip(parts, t.sizes, strict=True) if n
+        b
+        for t, parts in zip(published, background.learned, strict=True)
+        for b, n in zip(parts, t.sizes, strict=True)
+        if n
     ]
     return JointReconstruction(
         models=tuple(names),
-        left_out=tuple(known.read.left),
-        filled=known.read.filled,
+        left_out=tuple(background.read.left),
+        filled=background.read.filled,
         n_records=published[0].n_records,
-        classes=known.classes,
-        domain_bits=known.domain_bits,
-        bits_alone=known.bits_alone,
+        classes=background.classes,
+        domain_bits=background.domain_bits,
+        bits_alone=background.bits_alone,
         proved_consistent=estimates[0].table is not None,
         readings=tuple(_reading(published, width, one) for width, one in zip(widths, estimates, strict=True)),
         bits_aligned=None if known_rows is None else known_rows.mean,
@@ -269,10 +272,12 @@ def _measure(
         cells=ranges,
         small_groups=groups,
         certain_labels=certain_labels(shared),
-        exposures=exposures(published, cells, settled[0].system, estimates[0], known.domain_bits, known.learned),
+        exposures=exposures(
+            published, cells, settled[0].system, estimates[0], background.domain_bits, background.learned
+        ),
         smallest_group=smallest_group,
-        by_shares=known.by_shares,
-        inferred=known.inferred,
+        by_shares=background.by_shares,
+        inferred=background.inferred,
     )
 
 
@@ -302,11 +307,11 @@ def _without_points(
 
 def _expected(cells: JointCells, system: System, estimate: SumBounds) -> Array:
     """Return the expected records of each cell, none for cells without a volume."""
-    held = np.bincount(system.cells, estimate.expected, minlength=len(cells)).astype(float)
+    sizes = np.bincount(system.cells, estimate.expected, minlength=len(cells)).astype(float)
     if cells.closed is None:
-        return held
+        return sizes
     out = np.zeros(len(cells.closed))
-    out[[i for i, measure in enumerate(cells.closed.measures) if measure]] = held
+    out[[i for i, measure in enumerate(cells.closed.measures) if measure]] = sizes
     return out
 
 

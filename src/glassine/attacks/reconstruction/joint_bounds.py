@@ -93,8 +93,8 @@ def _scale(block: OptionBlock, potentials: list[Array], model: int) -> None:
     parts, count = block.parts[:, model], block.counts[model]
     top = np.full(len(count), -np.inf)
     np.maximum.at(top, parts, scores)
-    held = np.bincount(parts, np.exp(scores - top[parts]), minlength=len(count))
-    potentials[model] += np.log(count) - np.log(held) - top
+    sums = np.bincount(parts, np.exp(scores - top[parts]), minlength=len(count))
+    potentials[model] += np.log(count) - np.log(sums) - top
 
 
 def _fit_in_turn(block: OptionBlock, potentials: list[Array], sweeps: int) -> None:
@@ -117,7 +117,7 @@ def _newton(block: OptionBlock, potentials: list[Array], reference: int) -> None
     rows = np.tile(np.arange(n_options), len(others))
     columns = np.concatenate([block.parts[:, i] + start for i, start in zip(others, starts, strict=False)])
     member = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(n_options, int(starts[-1])))
-    known = np.concatenate([block.counts[i] for i in others]).astype(float)
+    targets = np.concatenate([block.counts[i] for i in others]).astype(float)
     own, count = block.parts[:, reference], block.counts[reference].astype(float)
     total = float(count.sum())
 
@@ -126,19 +126,19 @@ def _newton(block: OptionBlock, potentials: list[Array], reference: int) -> None
         top = np.full(len(count), -np.inf)
         np.maximum.at(top, own, scores)
         weights = np.exp(scores - top[own])
-        held = np.bincount(own, weights, minlength=len(count))
-        return weights * (count / held)[own], float(count @ (np.log(held) + top) - known @ y)
+        sums = np.bincount(own, weights, minlength=len(count))
+        return weights * (count / sums)[own], float(count @ (np.log(sums) + top) - targets @ y)
 
     y = np.concatenate([potentials[i] for i in others])
     table, value = table_of(y)
     for _ in range(MOST_STEPS):
-        gradient = member.T @ table - known
+        gradient = member.T @ table - targets
         if float(np.abs(gradient).sum()) <= CLOSE * max(1.0, total * 1e-3):
             break
         by_own = sparse.csr_matrix((table, (own, np.arange(n_options))), shape=(len(count), n_options)) @ member
         hessian = (member.T @ member.multiply(table[:, None])).toarray()
         hessian -= (by_own.T @ by_own.multiply(1 / count[:, None])).toarray()
-        hessian[np.diag_indices_from(hessian)] += 1e-11 * total / len(known) + 1e-13
+        hessian[np.diag_indices_from(hessian)] += 1e-11 * total / len(targets) + 1e-13
         try:
             step = -cho_solve(cho_factor(hessian, check_finite=False), gradient, check_finite=False)
         except np.linalg.LinAlgError:
@@ -241,10 +241,10 @@ def log_upper(block: OptionBlock, fit: Potentials, reference: int) -> float:
     most = np.zeros(len(count))
     np.maximum.at(most, own, reach)
     weights = np.exp(scores - top[own])
-    held = np.bincount(own, weights, minlength=len(count))
-    value += float(count @ (np.log(held) + top))
-    size += float(count @ (np.log(held) + most))
-    bound = value + _torus(block, reference, weights / held[own]) + ROUNDING * size
+    sums = np.bincount(own, weights, minlength=len(count))
+    value += float(count @ (np.log(sums) + top))
+    size += float(count @ (np.log(sums) + most))
+    bound = value + _torus(block, reference, weights / sums[own]) + ROUNDING * size
     return bound if bound == bound else math.inf
 
 

@@ -109,14 +109,14 @@ def _measured(
     return packing, result, outside, _measures(packing, result.rows, boxes, outside, max_steps)
 
 
-def _outside(published: Sequence[CountedModel], space: Space, found: Boxes) -> list[tuple[Box, ...]]:
+def _outside(published: Sequence[CountedModel], space: Space, inside: Boxes) -> list[tuple[Box, ...]]:
     """Return for each cell the boxes that its rules leave to earlier rules."""
     per_model = [[tuple(space.box(c) for c in cell.outside) for cell in t.model.cells] for t in published]
     if not any(boxes for cells in per_model for boxes in cells):
-        return [()] * len(found)
+        return [()] * len(inside)
     return [
         tuple(box for cells, leaf in zip(per_model, row, strict=True) for box in cells[leaf])
-        for row in found.leaves.tolist()
+        for row in inside.leaves.tolist()
     ]
 
 
@@ -176,8 +176,8 @@ class System:
 
     def left(self, model: int) -> Ints:
         """Return the records of each part of a model that are not in known options."""
-        known = self.fixed >= 0
-        gone = np.bincount(self.parts[known, model], self.fixed[known], minlength=len(self.counts[model]))
+        fixed = self.fixed >= 0
+        gone = np.bincount(self.parts[fixed, model], self.fixed[fixed], minlength=len(self.counts[model]))
         return self.counts[model] - gone.astype(np.int64)
 
 
@@ -216,9 +216,9 @@ def _check_reached(published: Sequence[CountedModel], system: System) -> None:
         lost = np.flatnonzero((system.counts[i] > 0) & ~reached)
         if len(lost):
             width = len(system.counts[i]) // len(t.counts)
-            held = int(system.counts[i][lost[0]])
+            count = int(system.counts[i][lost[0]])
             raise ClashError(
-                f"part {lost[0] // width + 1} of {t.name} holds {held:,} record{'s' * (held != 1)}, "
+                f"part {lost[0] // width + 1} of {t.name} holds {count:,} record{'s' * (count != 1)}, "
                 "but the other models and the domain allow none there."
             )
 
@@ -231,10 +231,10 @@ def peel(system: System, names: Sequence[str]) -> System:
         free = np.flatnonzero(fixed < 0)
         published: dict[int, tuple[int, str]] = {}
         for i, count in enumerate(left):
-            held = np.bincount(system.parts[free, i], minlength=len(count))
-            if (count < 0).any() or (count[held == 0] > 0).any():
+            sizes = np.bincount(system.parts[free, i], minlength=len(count))
+            if (count < 0).any() or (count[sizes == 0] > 0).any():
                 raise ClashError(f"{names[i]} counts more or fewer records of some part than the other models do.")
-            lone = (held[system.parts[free, i]] == 1) | (count[system.parts[free, i]] == 0)
+            lone = (sizes[system.parts[free, i]] == 1) | (count[system.parts[free, i]] == 0)
             for option in free[lone].tolist():
                 value = int(count[system.parts[option, i]])
                 before, by = published.setdefault(option, (value, names[i]))

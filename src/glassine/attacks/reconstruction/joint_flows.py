@@ -34,12 +34,12 @@ class Graph:
 def feasible_table(graph: Graph, supply: Ints, demand: Ints) -> Ints | None:
     """Return a table with the given margins, or None if there is none."""
     n, a = graph.n_nodes, graph.n_tails
-    given, taken = np.flatnonzero(supply), np.flatnonzero(demand)
+    sources, taken = np.flatnonzero(supply), np.flatnonzero(demand)
     capacity = np.concatenate(
-        [supply[given], demand[taken], np.minimum(supply[graph.tails], demand[graph.heads - a])]
+        [supply[sources], demand[taken], np.minimum(supply[graph.tails], demand[graph.heads - a])]
     ).astype(np.int32)
-    tails = np.concatenate([np.full(len(given), n), taken + a, graph.tails])
-    heads = np.concatenate([given, np.full(len(taken), n + 1), graph.heads])
+    tails = np.concatenate([np.full(len(sources), n), taken + a, graph.tails])
+    heads = np.concatenate([sources, np.full(len(taken), n + 1), graph.heads])
     result = maximum_flow(csr_matrix((capacity, (tails, heads)), shape=(n + 2, n + 2)), n, n + 1)
     if result.flow_value != supply.sum() or supply.sum() != demand.sum():
         return None

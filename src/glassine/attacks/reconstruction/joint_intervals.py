@@ -86,9 +86,9 @@ def log_sum(
 
 def _known(system: System, log_sizes: Array) -> tuple[float, float]:
     """Return what the options of known numbers contribute, moved downwards and upwards."""
-    known = np.flatnonzero(system.fixed > 0)
-    numbers = system.fixed[known].astype(float)
-    terms = [numbers * log_sizes[known], -gammaln(numbers + 1)]
+    fixed = np.flatnonzero(system.fixed > 0)
+    numbers = system.fixed[fixed].astype(float)
+    terms = [numbers * log_sizes[fixed], -gammaln(numbers + 1)]
     value = math.fsum(np.concatenate(terms).tolist())
     slack = ROUNDING * float(sum(np.abs(each).sum() for each in terms))
     return value - slack, value + slack
@@ -131,13 +131,13 @@ def _merged(block: OptionBlock, numbers: Ints, last: int, sizes: Sequence[Measur
     others = [i for i in range(len(block.counts)) if i != last]
     _, part = np.unique(block.parts[:, others], axis=0, return_inverse=True)
     part = part.ravel()
-    held = np.bincount(part, numbers, minlength=int(part.max()) + 1).astype(np.int64)
-    keep = held[part] > 0
+    sums = np.bincount(part, numbers, minlength=int(part.max()) + 1).astype(np.int64)
+    keep = sums[part] > 0
     two = System(
         cells=np.flatnonzero(keep),
         classes=np.full(int(keep.sum()), -1),
         parts=np.stack([part[keep], block.parts[keep, last]], axis=1),
-        counts=(held, block.counts[last]),
+        counts=(sums, block.counts[last]),
         fixed=np.full(int(keep.sum()), -1, dtype=np.int64),
     )
     settled = settle(two, ["the others", names[last]])
@@ -162,12 +162,12 @@ def aligned(published: Sequence[CountedModel], cells: JointCells, data: object) 
     columns = read_columns(data)
     leaves = np.stack([t.model.apply(columns) for t in published], axis=1)
     for i, t in enumerate(published):
-        held = np.bincount(leaves[:, i], minlength=len(t.counts))
-        wrong = np.flatnonzero(held != t.sizes)
+        n_in = np.bincount(leaves[:, i], minlength=len(t.counts))
+        wrong = np.flatnonzero(n_in != t.sizes)
         if len(wrong):
             part = int(wrong[0])
             raise InvalidDataError(
-                f"the data hold {held[part]:,} records in part {part + 1} of {t.name}, which counts {t.sizes[part]:,}.",
+                f"the data hold {n_in[part]:,} records in part {part + 1} of {t.name}, which counts {t.sizes[part]:,}.",
                 remedy="Give the records on which all models were trained.",
             )
     places = {tuple(row): i for i, row in enumerate(cells.leaves.tolist())}
@@ -195,7 +195,7 @@ def most_exposed(
     ranges: CellRanges,
     groups: Sequence[SharedGroup],
     learned: Sequence[float],
-    known: Aligned | None,
+    records: Aligned | None,
 ) -> Interval:
     """Return bounds of the bits about the most exposed record: log2 of domain over the records that still fit it."""
     # Both weigh by the domain's public shares, where it declares some. From below, some record certainly lies in each
@@ -214,8 +214,8 @@ def most_exposed(
         if group.worlds:
             weight = sum((weights[cell] for cell in group.cells), start=Fraction(0))
             least = max(least, (whole - log_of(weight)) / math.log(2))
-    if known is not None:
-        most = known.largest
+    if records is not None:
+        most = records.largest
     return Interval(lower=least, upper=max(least, most))
 
 
@@ -242,10 +242,10 @@ def exposures(
         width = len(system.counts[i]) // len(t.counts)
         # Options of one part and cell that differ in class alone are one place for a record.
         key, place = np.unique(system.parts[:, i] * len(cells) + system.cells, return_inverse=True)
-        held = np.bincount(place.ravel(), estimate.expected)
+        expected = np.bincount(place.ravel(), estimate.expected)
         part, cell = key // len(cells), key % len(cells)
-        share = held / system.counts[i][part]
-        left = np.bincount(part // width, held * logs[cell] - system.counts[i][part] * xlogy(share, share),
+        share = expected / system.counts[i][part]
+        left = np.bincount(part // width, expected * logs[cell] - system.counts[i][part] * xlogy(share, share),
                            minlength=len(t.counts))  # fmt: skip
         for leaf, size in enumerate(t.sizes.tolist()):
             if size:

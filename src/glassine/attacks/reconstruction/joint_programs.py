@@ -66,13 +66,13 @@ def _most(parts: Indices, counts: tuple[Ints, ...]) -> list[int]:
 def real_support(parts: Indices, counts: tuple[Ints, ...]) -> Bools:
     """Return which options are positive in some table of real numbers, and those that could not be proved not to be."""
     # One program finds all: of a multiple of a table, as many options as can be reach 1.
-    matrix, known = _margins(parts, counts)
+    matrix, totals = _margins(parts, counts)
     n = matrix.shape[1]
     # The variables are the multiple's entries beyond 1, what of them lies below 1, and the factor.
-    equal = sparse.hstack([matrix, matrix, -known[:, None]]).tocsr()
+    equal = sparse.hstack([matrix, matrix, -totals[:, None]]).tocsr()
     cost = np.concatenate([np.zeros(n), -np.ones(n), [0.0]])
     bounds = [(0, None)] * n + [(0, 1)] * n + [(1, None)]
-    result = linprog(cost, A_eq=equal, b_eq=np.zeros(len(known)), bounds=bounds, method="highs")
+    result = linprog(cost, A_eq=equal, b_eq=np.zeros(len(totals)), bounds=bounds, method="highs")
     if result.status == INFEASIBLE and _is_impossible(parts, counts):
         raise ClashError("no numbers of records of the common parts of the domain meet all counts.")
     if result.status != 0:
@@ -85,11 +85,11 @@ def real_support(parts: Indices, counts: tuple[Ints, ...]) -> Bools:
 
 def _is_impossible(parts: Indices, counts: tuple[Ints, ...]) -> bool:
     """Return whether Farkas' lemma proves that there is no table."""
-    matrix, known = _margins(parts, counts)
-    p = len(known)
+    matrix, totals = _margins(parts, counts)
+    p = len(totals)
     identity = sparse.identity(p, format="csr")
     cost = np.concatenate([np.zeros(matrix.shape[1]), np.ones(2 * p)])
-    result = linprog(cost, A_eq=sparse.hstack([matrix, identity, -identity]).tocsr(), b_eq=known, method="highs")
+    result = linprog(cost, A_eq=sparse.hstack([matrix, identity, -identity]).tocsr(), b_eq=totals, method="highs")
     if result.status != 0:
         return False
     weighed, total = _weighed(_in_units(result.eqlin.marginals), parts, counts)
@@ -98,11 +98,11 @@ def _is_impossible(parts: Indices, counts: tuple[Ints, ...]) -> bool:
 
 def whole_table(parts: Indices, counts: tuple[Ints, ...], near: Array, *, seconds: float) -> Ints | None:
     """Return a table of whole numbers close to one of real numbers; None if none was found in time."""
-    matrix, known = _margins(parts, counts)
+    matrix, totals = _margins(parts, counts)
     n = len(near)
     base = np.floor(near + 1e-9)
     upward = 1 - 2 * np.clip(near - base, 0.0, 1.0)
-    target = known - matrix @ base
+    target = totals - matrix @ base
     options = {"time_limit": seconds / 2}
     result = milp(upward, constraints=LinearConstraint(matrix, target, target), integrality=1, bounds=Bounds(0, 1),
                  options=options)  # fmt: skip
@@ -112,7 +112,7 @@ def whole_table(parts: Indices, counts: tuple[Ints, ...], near: Array, *, second
             return table
     wide = sparse.hstack([matrix, matrix, -matrix]).tocsr()
     cost = np.concatenate([upward, np.full(2 * n, FAR)])
-    bounds = Bounds(0, np.concatenate([np.ones(n), np.full(n, known.max()), base]))
+    bounds = Bounds(0, np.concatenate([np.ones(n), np.full(n, totals.max()), base]))
     result = milp(
         cost, constraints=LinearConstraint(wide, target, target), integrality=1, bounds=bounds, options=options
     )
@@ -141,8 +141,8 @@ def _in_whole_numbers(parts: Indices, counts: tuple[Ints, ...], seconds: float) 
     model = cp.CpModel()
     numbers = [model.new_int_var(0, most, "") for most in _most(parts, counts)]
     for i, count in enumerate(counts):
-        for part, known in enumerate(count.tolist()):
-            model.add(sum(numbers[option] for option in np.flatnonzero(parts[:, i] == part).tolist()) == known)
+        for part, total in enumerate(count.tolist()):
+            model.add(sum(numbers[option] for option in np.flatnonzero(parts[:, i] == part).tolist()) == total)
     solver = cp.CpSolver()
     solver.parameters.max_time_in_seconds = seconds
     solver.parameters.num_workers = 1
@@ -157,19 +157,19 @@ def _in_whole_numbers(parts: Indices, counts: tuple[Ints, ...], seconds: float) 
 
 def least_weight(parts: Indices, counts: tuple[Ints, ...], weights: Array) -> float:
     """Return a lower bound of the sum of weighted entries over the tables of real numbers."""
-    matrix, known = _margins(parts, counts)
-    result = linprog(weights, A_eq=matrix, b_eq=known, bounds=(0, None), method="highs")
-    dual = result.eqlin.marginals if result.status == 0 else np.zeros(len(known))
+    matrix, totals = _margins(parts, counts)
+    result = linprog(weights, A_eq=matrix, b_eq=totals, bounds=(0, None), method="highs")
+    dual = result.eqlin.marginals if result.status == 0 else np.zeros(len(totals))
     short = np.minimum(0.0, weights - matrix.T @ dual)
     most = np.array(_most(parts, counts), dtype=float)
-    size = float(np.abs(dual) @ known + (np.abs(weights) + np.abs(matrix).T @ np.abs(dual)) @ most)
-    return float(dual @ known + short @ most) - 1e-12 * size
+    size = float(np.abs(dual) @ totals + (np.abs(weights) + np.abs(matrix).T @ np.abs(dual)) @ most)
+    return float(dual @ totals + short @ most) - 1e-12 * size
 
 
 def _least_sum(parts: Indices, counts: tuple[Ints, ...], cost: Array) -> int | None:
     """Return a lower bound of the sum of entries times whole costs over the whole tables, near the least real one."""
-    matrix, known = _margins(parts, counts)
-    result = linprog(cost, A_eq=matrix, b_eq=known, bounds=(0, None), method="highs")
+    matrix, totals = _margins(parts, counts)
+    result = linprog(cost, A_eq=matrix, b_eq=totals, bounds=(0, None), method="highs")
     if result.status != 0:
         return None
     weighed, total = _weighed(_in_units(result.eqlin.marginals), parts, counts)
@@ -281,7 +281,7 @@ def blocks(system: System, log_sizes: Array) -> Iterator[OptionBlock]:
         parts = np.empty((len(options), m), dtype=np.intp)
         counts = []
         for i in range(m):
-            held, place = np.unique(system.parts[options, i], return_inverse=True)
+            own_parts, place = np.unique(system.parts[options, i], return_inverse=True)
             parts[:, i] = place.ravel()
-            counts.append(left[i][held])
+            counts.append(left[i][own_parts])
         yield OptionBlock(options=options, parts=parts, counts=tuple(counts), log_sizes=log_sizes[options])

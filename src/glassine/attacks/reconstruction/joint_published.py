@@ -174,9 +174,9 @@ def read_models(
     silent: list[LeftOut] = []
     exact: list[tuple[str, DecisionTree | RuleList]] = []
     filled: list[str] = []
-    for place, given in enumerate(models):
+    for place, entry in enumerate(models):
         name = f"model {place + 1}" if names is None else str(names[place])
-        for label, model in _members(given, domain, name):
+        for label, model in _members(entry, domain, name):
             left = _silent(label, model)
             if left is None:
                 exact.append((label, model))
@@ -195,16 +195,16 @@ def read_models(
     return ReadModels(exact=[_published(label, model) for label, model in exact], left=silent, filled=tuple(filled))
 
 
-def _members(given: object, domain: Domain, name: str) -> list[tuple[str, DecisionTree | RuleList]]:
+def _members(model: object, domain: Domain, name: str) -> list[tuple[str, DecisionTree | RuleList]]:
     from glassine.formats import as_model, tree_or_rules
     from glassine.formats.conditions import check_domain
     from glassine.formats.sklearn.forest import forest_from_sklearn, is_sklearn_forest
 
-    forest = given if isinstance(given, Forest) else None
-    if forest is None and is_sklearn_forest(given):
-        forest = forest_from_sklearn(given, domain, use_seeds=False)
+    forest = model if isinstance(model, Forest) else None
+    if forest is None and is_sklearn_forest(model):
+        forest = forest_from_sklearn(model, domain, use_seeds=False)
     if forest is None:
-        return [(name, tree_or_rules(as_model(given, domain)))]
+        return [(name, tree_or_rules(as_model(model, domain)))]
     if forest.bootstrap:
         raise UndefinedMeasureError(
             f"the trees of {name} drew records with replacement, each its own: their counts are not of the same "
@@ -277,13 +277,13 @@ def match_classes(
                 f"{t.name} counts {row[at]:,}. If they predict different things, "
                 f"give {parameter('same_labels', False)}."
             )
-    held = tuple(label for label, total in zip(everything, totals[0], strict=True) if total)
-    return [t if t.classes is None else _in_order(t, held) for t in published], held
+    labels = tuple(label for label, total in zip(everything, totals[0], strict=True) if total)
+    return [t if t.classes is None else _in_order(t, labels) for t in published], labels
 
 
 def _class_totals(published: CountedModel, order: Sequence[Scalar]) -> list[int]:
-    known = dict(zip(published.classes or (), published.counts.sum(axis=0).tolist(), strict=True))
-    return [known.get(label, 0) for label in order]
+    totals = dict(zip(published.classes or (), published.counts.sum(axis=0).tolist(), strict=True))
+    return [totals.get(label, 0) for label in order]
 
 
 def _in_order(published: CountedModel, classes: tuple[Scalar, ...]) -> CountedModel:

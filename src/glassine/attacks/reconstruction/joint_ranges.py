@@ -114,15 +114,15 @@ def _many(n: int, system: System, expected: Array, table: Ints | None, at_most: 
     if not len(free):
         return low, high, exact
     in_free = np.bincount(system.cells[free], minlength=n) > 0
-    held = np.ones(n) if table is None else np.bincount(system.cells, table, minlength=n)
-    wanted = np.flatnonzero(in_free & (held >= 1) & (held <= at_most))
+    sizes = np.ones(n) if table is None else np.bincount(system.cells, table, minlength=n)
+    wanted = np.flatnonzero(in_free & (sizes >= 1) & (sizes <= at_most))
     wanted = wanted[np.argsort(-expected[wanted])[:MOST_PROGRAMS]]
     left = tuple(system.left(i) for i in range(len(system.counts)))
     for cell in wanted.tolist():
         mine = np.flatnonzero(system.cells[free] == cell)
-        known = int(np.maximum(system.fixed[system.cells == cell], 0).sum())
+        fixed = int(np.maximum(system.fixed[system.cells == cell], 0).sum())
         least, most = real_range(system.parts[free], left, mine)
-        low[cell], high[cell] = max(low[cell], known + least), min(high[cell], known + most)
+        low[cell], high[cell] = max(low[cell], fixed + least), min(high[cell], fixed + most)
     return low, high, exact
 
 
@@ -224,8 +224,8 @@ def _pairs(shared: SharedModels, at_most: int) -> Iterator[Found]:
     """Yield of three models or more the common parts of two that hold so few records by the counts of these two."""
     if len(shared.published) < 3:
         return
-    held = np.flatnonzero(shared.possible.cells)
-    leaves = shared.ranges.leaves[held]
+    cells = np.flatnonzero(shared.possible.cells)
+    leaves = shared.ranges.leaves[cells]
     for first, second in islice(combinations(range(len(shared.published)), 2), MOST_PAIRS_OF_MODELS):
         pairs, edge = np.unique(leaves[:, [first, second]].astype(np.intp), axis=0, return_inverse=True)
         sizes = [shared.published[model].sizes for model in (first, second)]
@@ -235,7 +235,7 @@ def _pairs(shared: SharedModels, at_most: int) -> Iterator[Found]:
             continue
         low, high, exact = edge_ranges(graph, table, at_most)
         for place in np.flatnonzero(exact & (low >= 1)).tolist():
-            members = held[edge.ravel() == place]
+            members = cells[edge.ravel() == place]
             yield members, shared.cell(members, (first, second), int(low[place]), int(high[place]))
 
 
@@ -275,7 +275,7 @@ def _sections(shared: SharedModels, model: int) -> list[_Section]:
 
 def _differences(shared: SharedModels, at_most: int) -> Iterator[Found]:
     """Yield what sections of one model hold beyond sections of another that lie inside them."""
-    held = np.flatnonzero(shared.possible.cells)
+    cells = np.flatnonzero(shared.possible.cells)
     sections = [_sections(shared, model) for model in range(len(shared.published))]
     inside, sizes = [], []
     for i, t in enumerate(shared.published):
@@ -283,7 +283,7 @@ def _differences(shared: SharedModels, at_most: int) -> Iterator[Found]:
         columns = np.concatenate([section.parts for section in sections[i]])
         shape = (len(sections[i]), len(t.counts))
         of_part = sparse.csr_matrix((np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=shape)
-        inside.append(of_part[:, shared.ranges.leaves[held, i]].tocsr())
+        inside.append(of_part[:, shared.ranges.leaves[cells, i]].tocsr())
         sizes.append(of_part @ t.sizes)
     pairs = 0
     for outer, inner in permutations(range(len(shared.published)), 2):
@@ -296,7 +296,7 @@ def _differences(shared: SharedModels, at_most: int) -> Iterator[Found]:
             if pairs > MOST_PAIRS:
                 return
             beyond = np.setdiff1d(inside[outer][large].indices, inside[inner][small].indices)
-            members = held[beyond]
+            members = cells[beyond]
             count = int(more[small, large])
             yield (
                 members,

@@ -355,9 +355,9 @@ class JointReconstruction(DisplayedToCheckers):
         least = max(self.bits_alone)
         if len(self.models) == 1:
             return Interval(lower=least, upper=least)
-        known = [(self.domain_bits + reading.best_order, reading.log2_data_sets) for reading in self.readings]
-        low = max(start - sets.upper / self.n_records for start, sets in known)
-        high = max(start - sets.lower / self.n_records for start, sets in known)
+        bits = [(self.domain_bits + reading.best_order, reading.log2_data_sets) for reading in self.readings]
+        low = max(start - sets.upper / self.n_records for start, sets in bits)
+        high = max(start - sets.lower / self.n_records for start, sets in bits)
         slack = 1e-14 * (1 + abs(self.domain_bits) + max(reading.best_order for reading in self.readings))
         if self.by_shares:
             # No record is known better on average than the most exposed one; a rare one can exceed the domain's bits.

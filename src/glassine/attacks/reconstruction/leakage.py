@@ -157,7 +157,7 @@ class SubgroupLeakage:
 
 def oddities(model: DecisionTree | RuleList, possible: Worlds) -> list[str]:
     """Return what is odd about a model in a domain: shadowed rules, empty defaults, contradictions, holes."""
-    out, without = [], []
+    out, unreadable = [], []
     if sum(possible.measures, start=0) < possible.space.total:
         out.append("some possible records satisfy no branch of a split")
     noun = "leaf" if isinstance(model, DecisionTree) else "rule"
@@ -167,13 +167,17 @@ def oddities(model: DecisionTree | RuleList, possible: Worlds) -> list[str]:
         last = noun == "rule" and i == len(model.cells)
         what = "the default rule" if last else f"{noun} {i} ({cell})"
         if cell.evidence.size and model.counts_are_exact:
-            without.append(what)
+            unreadable.append(what)
         elif cell.outside:
             out.append(f"{what} can capture nothing: earlier rules cover it")
         else:
             out.append(f"{what} can hold nothing: its conditions exclude each other")
-    if without:
-        of_them = f"{without[0]} and {len(without) - 1:,} more hold" if len(without) > 1 else f"{without[0]} holds"
+    if unreadable:
+        of_them = (
+            f"{unreadable[0]} and {len(unreadable) - 1:,} more hold"
+            if len(unreadable) > 1
+            else f"{unreadable[0]} holds"
+        )
         # What contradicts comes before what is merely odd.
         out.insert(
             0,
@@ -321,11 +325,11 @@ class ExposedRecords(PossibleRecords):
         learned = self.bits_learned(domain_aware=domain_aware)
         out = []
         for k, name in enumerate(classes):
-            held = [(c[k], bits) for c, bits in zip(counts, learned, strict=True) if c is not None and c[k]]
-            size = sum(count for count, _ in held)
+            learned_of_label = [(c[k], bits) for c, bits in zip(counts, learned, strict=True) if c is not None and c[k]]
+            size = sum(count for count, _ in learned_of_label)
             if size:
-                mean = math.fsum(count * bits for count, bits in held) / size
-                largest = max(bits for _, bits in held)
+                mean = math.fsum(count * bits for count, bits in learned_of_label) / size
+                largest = max(bits for _, bits in learned_of_label)
                 out.append(
                     SubgroupLeakage(attribute="class", value=str(name), size=size, bits_mean=mean, bits_largest=largest)
                 )

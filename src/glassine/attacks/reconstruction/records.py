@@ -351,8 +351,8 @@ def _problem(cells: JointCells, system: System, n_records: int) -> Problem:
     upper = np.where(system.fixed >= 0, system.fixed, upper)
     totals = []
     for option in np.flatnonzero(system.fixed > 0).tolist():
-        held = int(system.fixed[option])
-        totals.append(Total(options=np.array([option]), low=held, high=held))
+        fixed = int(system.fixed[option])
+        totals.append(Total(options=np.array([option]), low=fixed, high=fixed))
     for i in range(len(system.counts)):
         left = system.left(i)
         free = system.free

@@ -140,9 +140,9 @@ class _Builder:
             for tree, table in enumerate(counts):
                 np.minimum(upper, table[boxes.leaves[:, tree], klass], out=upper)
                 for leaf, members in _by_leaf(boxes.leaves[:, tree], len(table)):
-                    held = int(table[leaf, klass])
-                    if held:
-                        self.totals.append(Total(options=first + members, low=held, high=held))
+                    count = int(table[leaf, klass])
+                    if count:
+                        self.totals.append(Total(options=first + members, low=count, high=count))
             uppers.append(upper)
         return self.finish(uppers, int(sum(sums[0])))
 
@@ -152,7 +152,7 @@ class _Builder:
         times = np.array(self.forest.multiplicities, dtype=np.intp)
         n_trees, n_records = times.shape
         width = drawn[0].shape[1]
-        held: dict[tuple[int, int, int], list[tuple[Indices, int]]] = {}
+        places: dict[tuple[int, int, int], list[tuple[Indices, int]]] = {}
         uppers = []
         for record in range(n_records):
             start = self.size
@@ -167,11 +167,11 @@ class _Builder:
                     for leaf, members in _by_leaf(boxes.leaves[:, tree], len(drawn[tree])):
                         if len(members):
                             entry = (first + members, int(times[tree, record]))
-                            held.setdefault((int(tree), leaf, klass), []).append(entry)
+                            places.setdefault((int(tree), leaf, klass), []).append(entry)
             self.totals.append(Total(options=np.arange(start, self.size), low=1, high=1))
         for place, table in enumerate(drawn):
             for leaf, row in enumerate(table.tolist()):
-                entries = [held.get((place, leaf, klass), []) for klass in range(width)]
+                entries = [places.get((place, leaf, klass), []) for klass in range(width)]
                 for captured, draws in zip(entries, row, strict=True):
                     self._add_draws(captured, draws)
                 size = self.forest.trees[place].cells[leaf].evidence.size
@@ -216,11 +216,11 @@ class _Builder:
 
     def _add_bounds(self, members: Indices, firsts: list[int], draws: list[int], size: int, spare: int) -> None:
         """Add what the draws of one leaf, and the number of different records among them, reveal."""
-        lows, known = _distinct(draws, size)
+        lows, sizes = _distinct(draws, size)
         for first, drawn, low in zip(firsts, draws, lows, strict=True):
             if drawn:
                 gains = (
-                    _gain(low, count) if known else drawn * math.log2((count + 1) / count)
+                    _gain(low, count) if sizes else drawn * math.log2((count + 1) / count)
                     for count in range(low, low + spare)
                 )
                 self.totals.append(Total(options=first + members, low=low, high=low + spare, gains=tuple(gains)))

@@ -135,11 +135,11 @@ class RowReconstruction(DisplayedToCheckers):
                 "the order of the rows means nothing here.", remedy="Use error_to, which matches them."
             )
         data = original_records(original, self.domain, self.n_records)
-        apart = [
+        errors = [
             float(distances(self.domain, _pick(data, np.array([i])), _pick(self.rows, np.array([i])))[0, 0])
             for i in range(self.n_records)
         ]
-        return math.fsum(apart) / len(apart)
+        return math.fsum(errors) / len(errors)
 
     def __str__(self) -> str:
         parts = [f"{self.n_records:,} rows rebuilt. {self.meaning.rstrip('.')}"]
@@ -194,15 +194,15 @@ def forest_is_met(forest: Forest, rows: Records, classes: Codes | None) -> bool:
         table = np.array(drawn, dtype=np.intp)
         sizes = np.array([cell.evidence.size for cell in tree.cells], dtype=np.intp)
         if forest.multiplicities is None:
-            held = _tables(tree, rows, codes, table.shape[1])
-            if (held < (table > 0)).any() or (np.minimum(held, table).sum(axis=1) < sizes).any():
+            tables = _tables(tree, rows, codes, table.shape[1])
+            if (tables < (table > 0)).any() or (np.minimum(tables, table).sum(axis=1) < sizes).any():
                 return False
             continue
         times = np.array(forest.multiplicities[i], dtype=np.intp)
         bag = np.flatnonzero(times)
         cells = tree.apply({name: column[bag] for name, column in rows.items()})
-        held = np.zeros_like(table)
-        np.add.at(held, (cells, codes[bag]), times[bag])
-        if not np.array_equal(held, table) or not np.array_equal(np.bincount(cells, minlength=len(sizes)), sizes):
+        tables = np.zeros_like(table)
+        np.add.at(tables, (cells, codes[bag]), times[bag])
+        if not np.array_equal(tables, table) or not np.array_equal(np.bincount(cells, minlength=len(sizes)), sizes):
             return False
     return True

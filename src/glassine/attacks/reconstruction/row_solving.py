@@ -178,15 +178,15 @@ class _Search:
                     )
                 continue
             if total.weights is None:
-                held = self.cp.LinearExpr.sum(picked)
+                total_weight = self.cp.LinearExpr.sum(picked)
             else:
-                held = self.cp.LinearExpr.weighted_sum(picked, total.weights.tolist())
+                total_weight = self.cp.LinearExpr.weighted_sum(picked, total.weights.tolist())
             if total.gains:
                 count = self.model.new_int_var(total.low, total.high, "")
-                self.model.add(held == count)
+                self.model.add(total_weight == count)
                 self.gaining.append((count, total))
             else:
-                self.model.add_linear_constraint(held, total.low, total.high)
+                self.model.add_linear_constraint(total_weight, total.low, total.high)
 
     def _check_time(self) -> None:
         if time.monotonic() > self.deadline:
@@ -239,7 +239,7 @@ class _Search:
                     weights.append(round(STEPS_PER_BIT * bits))
         self.model.maximize(self.cp.LinearExpr.weighted_sum(gains, weights))
 
-    def _add_steps(self, held: object, low: int, steps: list[float], gains: list[Any], weights: list[int]) -> None:
+    def _add_steps(self, total: object, low: int, steps: list[float], gains: list[Any], weights: list[int]) -> None:
         """Add a concave gain: unit by unit at first, then in pieces that grow by an eighth."""
         units = []
         start = 0
@@ -249,7 +249,7 @@ class _Search:
             gains.append(units[-1])
             weights.append(round(STEPS_PER_BIT * sum(steps[start : start + width]) / width))
             start += width
-        self.model.add(held == low + self.cp.LinearExpr.sum(units))
+        self.model.add(total == low + self.cp.LinearExpr.sum(units))
 
 
 class _Certainty:

@@ -191,9 +191,9 @@ class Outcomes(Mapping[str, Outcome[Any]]):
 
     def public(self) -> Outcomes:
         """Return them without what is for the checker only."""
-        shown = {name: for_public(outcome) for name, outcome in self.items() if name not in self.for_checker}
+        outcomes = {name: for_public(outcome) for name, outcome in self.items() if name not in self.for_checker}
         return Outcomes(
-            {name: outcome for name, outcome in shown.items() if outcome is not None},
+            {name: outcome for name, outcome in outcomes.items() if outcome is not None},
             [asked for asked in self.questions if asked.name not in self.for_checker],
         )
 

@@ -121,10 +121,10 @@ def shared_parts(data: object, domain: Domain | None) -> Shared:
     )
 
 
-def _parameter(objective: dict[str, Any], group: str, key: str, usual: float) -> float:
+def _parameter(objective: dict[str, Any], group: str, key: str, default: float) -> float:
     """Return a number of the objective's parameters, NaN where it is none."""
     entry = objective.get(group)
-    return float_of(str(entry.get(key, usual) if isinstance(entry, dict) else usual))
+    return float_of(str(entry.get(key, default) if isinstance(entry, dict) else default))
 
 
 def _number(text: object, what: str, largest: int) -> int:

@@ -112,8 +112,8 @@ def _conditions(literals: Sequence[Literal], single: bool) -> list[str]:
         above = Between(name, lo=below.hi, missing=high.missing) if math.isfinite(below.hi) else None
         if (low, high) == (below, above) and not (low.missing and high.missing):
             odd = BREAKS.search(name) or name.startswith('"') or name != name.strip()
-            shown = json.dumps(name) if odd else name
-            return [_aligned(written(replace(side, attribute=shown), single=single)) for side in (low, high)]
+            spelled = json.dumps(name) if odd else name
+            return [_aligned(written(replace(side, attribute=spelled), single=single)) for side in (low, high)]
     return [condition_text(literal, single=single) for literal in literals]
 
 

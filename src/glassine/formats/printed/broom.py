@@ -31,7 +31,7 @@ MOST_CELLS = 1_000_000
 def _head(line: str) -> dict[str, int] | None:
     """Return the place of each column that is read, by its role; None if the line is no head of such a table."""
     names = [cell.strip().strip('"').lower() for cell in line.split(",")]
-    places = {role: names.index(name) for role, known in COLUMNS.items() for name in known if name in names}
+    places = {role: names.index(name) for role, spellings in COLUMNS.items() for name in spellings if name in names}
     alone = "error" in places or {"low", "high"} <= places.keys()
     return places if {"term", "estimate"} <= places.keys() and places["term"] <= 1 and alone else None
 

@@ -362,13 +362,13 @@ def _ordered(line: int, name: str, operator: str, text: str, domain: Domain | No
     ends: list[tuple[str, ...]] = [(text[:at], text[at + 1 :]) for at, one in enumerate(text) if one == "-"]
     if operator != "in":
         ends = [(text, *levels[-1:]) if operator[0] == ">" else (*levels[:1], text)]
-    known = [(levels.index(pair[0]), levels.index(pair[-1])) for pair in ends if {*pair} <= {*levels}]
-    if len(known) != 1:
+    spans = [(levels.index(pair[0]), levels.index(pair[-1])) for pair in ends if {*pair} <= {*levels}]
+    if len(spans) != 1:
         raise UnsupportedModelError(
             f"line {line} of the printed tree names levels of {name!r:.40}, {text[:40]!r}, whose order is not known.",
             remedy=f"Give a domain with the levels of {name!r:.40} in order.",
         )
-    low, high = known[0]
+    low, high = spans[0]
     if low > high:
         raise InvalidModelError(
             f"{text!r:.60} names levels in another order than the domain.",

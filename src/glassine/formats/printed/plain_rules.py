@@ -105,11 +105,11 @@ def _in_brackets(code: str) -> str:
     keyword = re.sub(r"\s+", " ", start["word"].lower())
     keyword = {"otherwise": "else", "default": "else", "elif": "else if", "elseif": "else if"}.get(keyword, keyword)
     parts = None if keyword == "else" else THEN_PLAIN.fullmatch(start["rest"])
-    found = OUTCOME.fullmatch(start["rest"] if parts is None else parts["outcome"])
-    if found is None or (parts is None and keyword != "else"):
+    outcome = OUTCOME.fullmatch(start["rest"] if parts is None else parts["outcome"])
+    if outcome is None or (parts is None and keyword != "else"):
         return code
-    label = found["label"].strip()
-    consequent = f"[{label}] {found['facts'] or ''}".strip()
+    label = outcome["label"].strip()
+    consequent = f"[{label}] {outcome['facts'] or ''}".strip()
     if parts is None:
         return f"else {consequent}"
     tests = [_bare(test) for test in JOINED.split(parts["tests"])]

@@ -137,19 +137,19 @@ def _special(call: str, function: str) -> tuple[str, ...]:
 
 def _residuals(text: str) -> int:
     """Return how many residuals of single records a summary prints: the extremes, or all of few records."""
-    found = re.search(
+    match = re.search(
         r"^(?:Deviance |Weighted )?Residuals:.*\n(?P<names>.*)\n(?P<values>(?:.+\n)*)", text, re.MULTILINE
     )
-    if found is None or re.match(r"ALL [0-9]+ residuals", found["names"]):
+    if match is None or re.match(r"ALL [0-9]+ residuals", match["names"]):
         return 0
-    if "Min" in found["names"]:
+    if "Min" in match["names"]:
         return 2
-    return len(re.findall(NUMBER, found["values"]))
+    return len(re.findall(NUMBER, match["values"]))
 
 
 def _figure(text: str, pattern: str) -> float | None:
-    found = re.search(pattern.replace("#", f"({NUMBER})"), text)
-    return None if found is None else float(found[1])
+    match = re.search(pattern.replace("#", f"({NUMBER})"), text)
+    return None if match is None else float(match[1])
 
 
 def _of_lm(text: str, fit: FitStatistics, builder: RegressionBuilder) -> FitStatistics:

@@ -174,10 +174,10 @@ def _number(text: str) -> float:
 def listed_classes(text: str) -> tuple[Scalar, ...]:
     """Return the classes that a header lists."""
     labels = [_label(entry) for entry in _brackets(text)]
-    known = tuple(label for label in labels if label is not None)
-    if not labels or len(known) < len(labels):
+    classes = tuple(label for label in labels if label is not None)
+    if not labels or len(classes) < len(labels):
         raise Unread("the header 'classes:' lists every class in brackets, as in 'classes: [no] [yes]'")
-    return known
+    return classes
 
 
 def classes_line(classes: Sequence[Scalar]) -> str:

@@ -254,6 +254,6 @@ FORMAT = of_text(
     reads="what statsmodels prints of `results.summary()` (also `.as_csv()`) or `results.summary2()`",
     reveals="coefficients, standard errors, numbers of records",
     leaves_out="names of classes; without a formula, which columns are of 0/1",
-    sniff=lambda text: (found := TITLE.search(text[:3_000])) is not None and not text[: found.start()].strip(),
+    sniff=lambda text: (title := TITLE.search(text[:3_000])) is not None and not text[: title.start()].strip(),
     read=regression_from_statsmodels,
 )

@@ -105,7 +105,7 @@ def _by_attribute(
     values = np.concatenate([*bounds, np.zeros(0)])
     if every.size and not (every.min() >= 0 and every.max() < len(columns)):
         raise InvalidModelError(f"a tree tests feature {every.max()}, but there are {len(columns)} columns.")
-    found: dict[str, list[Array]] = {}
+    thresholds: dict[str, list[Array]] = {}
     for place in np.unique(every).tolist():
         column = columns[place]
         require(column.attribute, domain, "the estimator tests")
@@ -115,8 +115,8 @@ def _by_attribute(
         own = own[np.isfinite(own)]
         if column.steps:
             own = np.array([column.pulled_back(bound, rounded=rounded) for bound in own.tolist()])
-        found.setdefault(column.attribute, []).append(own[np.isfinite(own)])
-    return {name: np.unique(np.concatenate(parts)) for name, parts in found.items() if sum(map(len, parts))}
+        thresholds.setdefault(column.attribute, []).append(own[np.isfinite(own)])
+    return {name: np.unique(np.concatenate(parts)) for name, parts in thresholds.items() if sum(map(len, parts))}
 
 
 def _check(left: Ints, right: Ints, leaf: Bools, feature: Ints, width: int) -> None:

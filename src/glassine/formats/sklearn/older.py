@@ -61,5 +61,5 @@ def unpickled(plain: bytes) -> Any:
 
 def stated_version(plain: bytes) -> str:
     """Return the version of scikit-learn that a pickle states; empty if it states none."""
-    found = VERSION.search(plain)
-    return found[1].decode() if found else ""
+    match = VERSION.search(plain)
+    return match[1].decode() if match else ""

@@ -107,8 +107,8 @@ def _streed_tests(estimator: Any, domain: Domain | None) -> tuple[list[tuple[Lit
             tests.append((literal, OneOf(literal.attribute, literal.values, negated=True)))
     bounds = binarizer.continuous_binarizer.thresholds_ if binarizer.continuous_columns else []
     for column, cuts in zip(binarizer.continuous_columns, bounds, strict=True):
-        known = domain if domain is not None and named[column] in domain else None
-        tests += [sides(named[column], "<=", float(cut), known) for cut in cuts]
+        attributes = domain if domain is not None and named[column] in domain else None
+        tests += [sides(named[column], "<=", float(cut), attributes) for cut in cuts]
     limiter = binarizer.binary_feature_limiter
     if limiter is not None:
         tests = _limited(tests, limiter, binarizer)

@@ -254,15 +254,15 @@ class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
         n_records : int, default=0
             Number of records, at least 0.
         """
-        known = self._public_of_target()
-        training = Training.of(known)
+        metadata = self._public_of_target()
+        training = Training.of(metadata)
         if not hasattr(self, "model_"):
             # A fitted domain has no exposures any more.
             training = self._training(training)
         plan = self._fixed(training)
         pairs = pairs_asked_for(plan.interactions)
         tables = table_bytes(plan.grids, training.target, plan.algorithm, pairs)
-        return tables + record_bytes(n_records, known.domain)
+        return tables + record_bytes(n_records, metadata.domain)
 
     def _public_of_target(self) -> Metadata:
         """Return the domain of the attributes, with the classes or the range of the target."""
@@ -278,10 +278,10 @@ class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
             return Metadata(domain=domain, target_range=limits)
         return Metadata(domain=domain, classes=tuple(getattr(classes, "tolist", lambda: classes)()))
 
-    def _plan(self, known: Metadata) -> Sealed:
-        if known.target_range is None:
-            check_two_classes(known.classes)
-        training = self._training(Training.of(known))
+    def _plan(self, metadata: Metadata) -> Sealed:
+        if metadata.target_range is None:
+            check_two_classes(metadata.classes)
+        training = self._training(Training.of(metadata))
         budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
         plan = self._fixed(training)
         pairs = pairs_asked_for(plan.interactions)
@@ -306,7 +306,9 @@ class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
                 LoadedSmoothing,
             ),
             learn=asking_sums(
-                partial(self._fitted, training, known.features, budget, plan), budget.mu, events=training.target.events
+                partial(self._fitted, training, metadata.features, budget, plan),
+                budget.mu,
+                events=training.target.events,
             ),
         )
 

@@ -121,8 +121,8 @@ def _check(models: Sequence[AdditiveModel], certificates: Sequence[Certificate])
         )
     first = models[0]
     for number, (model, certificate) in enumerate(zip(models, certificates, strict=True), start=1):
-        given: object = model
-        if not isinstance(given, AdditiveModel) or given.scorecard is not None:
+        entry: object = model
+        if not isinstance(entry, AdditiveModel) or entry.scorecard is not None:
             raise InvalidModelError(
                 f"model {number} is no additive model, of which alone scores are averaged.",
                 remedy="Merge additive models, and round the merged one to a scorecard.",

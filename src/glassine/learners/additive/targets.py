@@ -106,15 +106,15 @@ class Training:
     weights: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, known: Metadata) -> Training:
+    def of(cls, metadata: Metadata) -> Training:
         """Return what is public of records."""
-        classes = None if known.target_range is not None else known.classes
+        classes = None if metadata.target_range is not None else metadata.classes
         return cls(
-            target=Target(classes=classes, bounds=known.target_range, name=known.target),
-            domain=known.domain,
-            caveats=known.caveats,
-            unit=known.unit,
-            weights=known.weights,
+            target=Target(classes=classes, bounds=metadata.target_range, name=metadata.target),
+            domain=metadata.domain,
+            caveats=metadata.caveats,
+            unit=metadata.unit,
+            weights=metadata.weights,
         )
 
     def metadata(self, estimator: object) -> Metadata:

@@ -187,7 +187,7 @@ class Tabulated(ClassLearner):
         return widest.loss
 
     @abstractmethod
-    def _released(self, known: Metadata, loss: LeafCosts, drawn: Drawn) -> tuple[Evidence, ...]:
+    def _released(self, metadata: Metadata, loss: LeafCosts, drawn: Drawn) -> tuple[Evidence, ...]:
         """Return what a private fit publishes of leaves or rules: it follows from what was released of them."""
 
     @abstractmethod
@@ -197,16 +197,16 @@ class Tabulated(ClassLearner):
         """Return what a fit without privacy publishes, with exact figures, and the mean loss of a record."""
 
     @abstractmethod
-    def _target(self, known: Metadata) -> dict[str, Any]:
+    def _target(self, metadata: Metadata) -> dict[str, Any]:
         """Return what a certificate names as public of the target and the loss."""
 
-    def _refuse_too_large(self, members: ModelClass[Any], known: Metadata, **weighing: Any) -> None:
+    def _refuse_too_large(self, members: ModelClass[Any], metadata: Metadata, **weighing: Any) -> None:
         """Raise ClassTooLargeError if summing a class may exceed the limits, with what would not."""
         # weighing is passed on to refuse_too_large.
         try:
             members.refuse_too_large(memory_limit=self.memory_limit, time_limit=self.time_limit, **weighing)
         except ClassTooLargeError as error:
-            if ways := smaller(self, known.domain, members.n_classes):
+            if ways := smaller(self, metadata.domain, members.n_classes):
                 error.advise(ways.text(lambda names: f"without {' and '.join(map(repr, names))}"))
             raise
 
@@ -243,7 +243,7 @@ class RankedClasses(Classes, Tabulated):
         steps = (widest.loss.n_values - 1) // len(rates)
         return LeafCosts.ranking(rates, strength, float(self.accuracy_share), steps=steps)
 
-    def _released(self, known: Metadata, loss: LeafCosts, drawn: Drawn) -> tuple[Evidence, ...]:
+    def _released(self, metadata: Metadata, loss: LeafCosts, drawn: Drawn) -> tuple[Evidence, ...]:
         values, counts, rates, epsilons = drawn
         shares = None
         if rates is not None:
@@ -257,9 +257,11 @@ class RankedClasses(Classes, Tabulated):
         cells = evidence_of([loss.labels[value] for value in values], counts)
         return publish(cells), cost / loss.unit / max(intake.n_records, 1)
 
-    def _target(self, known: Metadata) -> dict[str, Any]:
-        share = {"share of errors in the loss": float(self.accuracy_share)} if self._ranks(len(known.classes)) else {}
-        return {"classes": list(known.classes), **share}
+    def _target(self, metadata: Metadata) -> dict[str, Any]:
+        share = (
+            {"share of errors in the loss": float(self.accuracy_share)} if self._ranks(len(metadata.classes)) else {}
+        )
+        return {"classes": list(metadata.classes), **share}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -300,23 +302,23 @@ class Numbers(RegressorMixin, Tabulated):  # type: ignore[misc]  # scikit-learn 
         pairs = zip(means.tolist(), sizes.tolist(), strict=True)
         return publish([Evidence(value=value, total=size) for value, size in pairs]), errors / max(intake.n_records, 1)
 
-    def _released(self, known: Metadata, loss: LeafCosts, drawn: Drawn) -> tuple[Evidence, ...]:
-        (values, counts, _, epsilons), (lo, hi) = drawn, _range_of(known)
+    def _released(self, metadata: Metadata, loss: LeafCosts, drawn: Drawn) -> tuple[Evidence, ...]:
+        (values, counts, _, epsilons), (lo, hi) = drawn, _range_of(metadata)
         means = lo + (hi - lo) * released_means(counts, np.array(values), loss, epsilons)
         sizes = (
             [None] * len(values) if counts is None else np.rint(counts.sum(axis=1) / loss.parts).astype(int).tolist()
         )
         return tuple(Evidence(value=value, total=size) for value, size in zip(means.tolist(), sizes, strict=True))
 
-    def _target(self, known: Metadata) -> dict[str, Any]:
-        return {"range of the target": list(_range_of(known))}
+    def _target(self, metadata: Metadata) -> dict[str, Any]:
+        return {"range of the target": list(_range_of(metadata))}
 
 
-def _range_of(known: Metadata) -> tuple[float, float]:
+def _range_of(metadata: Metadata) -> tuple[float, float]:
     """Return the public range of a number."""
-    if known.target_range is None:
+    if metadata.target_range is None:
         raise TypeError("the targets of these records are classes")
-    return known.target_range
+    return metadata.target_range
 
 
 def _numeric(intake: Intake) -> NumericIntake | CountedNumericIntake:

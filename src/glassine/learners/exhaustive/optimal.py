@@ -163,7 +163,7 @@ class OptimalRuleListClassifier(RankedClasses, Optimal, Lists):
     accuracy_share: float = 1.0
     n_quantiles: int = 15
 
-    def _refuse_too_large(self, members: Any, known: Metadata, **weighing: Any) -> None:
+    def _refuse_too_large(self, members: Any, metadata: Metadata, **weighing: Any) -> None:
         # The search itself ends at the limits; before it, only what they are is checked.
         check_size(
             members.text(),

@@ -60,12 +60,12 @@ class _Exponential(PrivateEstimator, Tabulated):
         intake = self._read(X, y, persons, private=True)
         return intake, metadata_of(intake, target_name(y), self)
 
-    def _plan(self, known: Metadata) -> Plan:
+    def _plan(self, metadata: Metadata) -> Plan:
         self._check_parameters()
         # Beyond a millionfold either way the draw is from the smallest or from the largest models alone.
         prior = check_number(getattr(self, self.part), self.part, low=1e-6, high=1e6)
-        conditions = self._conditions(known.domain)
-        ranks = self._ranks(len(known.classes))
+        conditions = self._conditions(metadata.domain)
+        ranks = self._ranks(len(metadata.classes))
         rate_share = self._rate_share()
         budget = FitBudget.split(
             self.epsilon,
@@ -73,10 +73,10 @@ class _Exponential(PrivateEstimator, Tabulated):
             counts_share=self.counts_share[ranks] if self.leaf_counts_share is None else self.leaf_counts_share,
             with_literals=bool(conditions.quantiled),
             base_rate_share=rate_share if ranks else 0.0,
-            unit=known.unit,
+            unit=metadata.unit,
         )
         # Private quantiles can only merge, so that the class is at most as large as with all of them.
-        widest = self._widest(known.domain, len(known.classes), prior)
+        widest = self._widest(metadata.domain, len(metadata.classes), prior)
         # What rounding may add to the draw is taken off epsilon beforehand, for the largest class that may come.
         slack = widest.rounding()
         # The values of a loss that ranks lie about base rates, but what they cost is a public scale.
@@ -84,7 +84,7 @@ class _Exponential(PrivateEstimator, Tabulated):
         refuse_small_rate(budget, slack, widest.loss.parts * unit)
         self._refuse_too_large(
             widest,
-            known,
+            metadata,
             more_bytes=powers_bytes(budget.per_record(budget.total) / widest.loss.parts, unit),
             part_weight=prior,
         )
@@ -92,15 +92,17 @@ class _Exponential(PrivateEstimator, Tabulated):
         largest = Gibbs(members=widest, prior=prior, slack=slack, name=self.drawn)
         return Plan(
             price=Price(epsilon=budget.total, note=f"private {self.noun} {self._size()}", unit=budget.unit),
-            caveats=known.caveats,
-            check=partial(claim, budget, known.caveats),
+            caveats=metadata.caveats,
+            check=partial(claim, budget, metadata.caveats),
             queries=(*([] if question is None else [question]), largest),
-            learn=asking(partial(self._learn, known, conditions, budget, widest, prior), budget.account, self.progress),
+            learn=asking(
+                partial(self._learn, metadata, conditions, budget, widest, prior), budget.account, self.progress
+            ),
         )
 
     def _learn(
         self,
-        known: Metadata,
+        metadata: Metadata,
         conditions: Conditions,
         budget: FitBudget,
         widest: ModelClass[Any],
@@ -111,7 +113,7 @@ class _Exponential(PrivateEstimator, Tabulated):
         # The order is public, and each release is paid for by itself.
         quantiles = conditions.query()
         cuts = {} if quantiles is None else oracle.ask(quantiles, budget.literals / budget.total)
-        members = self._members(known.domain, conditions.with_cuts(cuts), widest.loss)
+        members = self._members(metadata.domain, conditions.with_cuts(cuts), widest.loss)
         rates = None
         if budget.base_rate:
             rates = self._base_rates(oracle, budget)
@@ -131,16 +133,16 @@ class _Exponential(PrivateEstimator, Tabulated):
         epsilons = float(spent), float(budget.per_record(budget.counts))
         model = members.publish(
             drawn,
-            self._released(known, loss, Drawn(members.values(drawn), counts, shares, epsilons)),
-            domain=known.domain,
-            classes=known.classes or None,
+            self._released(metadata, loss, Drawn(members.values(drawn), counts, shares, epsilons)),
+            domain=metadata.domain,
+            classes=metadata.classes or None,
             source=f"glassine.{type(self).__name__}",
             guarantee=claim(budget, oracle.caveats, loss.count_spread),
         )
         if loss.parts > 1 and counts is not None:
             # Records are rounded from noisy parts: their noise has no law that could be used to infer them.
             model = replace(model, approximate=True)
-        public = self._public(conditions, len(members.antecedents)) | self._target(known) | {**known.weights}
+        public = self._public(conditions, len(members.antecedents)) | self._target(metadata) | {**metadata.weights}
         # A model that costs t more than the best is drawn with a probability below W exp(-epsilon t), where W is the
         # weight of the class over that of the best: for 1/20, epsilon t is log W + log 20, and what rounding adds.
         # The widest grid is public; how many values lie about the released base rates is not.
@@ -150,7 +152,7 @@ class _Exponential(PrivateEstimator, Tabulated):
             # Of errors alone nothing follows: a model may make more of them and rank better.
             public[LOSS_BOUND] = math.ceil(excess)
         certificate = certify(budget, oracle.events, model, paid=oracle.paid, public=public, error_bound=errors)
-        return fitted(known, model, certificate)
+        return fitted(metadata, model, certificate)
 
     def _base_rates(self, oracle: Oracle, budget: FitBudget) -> _Rates:
         """Ask for the share of each class among all records, about which the values of leaves lie."""

@@ -107,9 +107,9 @@ class Smaller:
     def text(self, leave_out: Callable[[tuple[str, ...]], str]) -> str:
         """Return it in words; ``leave_out`` says how columns are left out."""
         said = []
-        for changes, without in self.ways:
+        for changes, left_out in self.ways:
             parts = [f"with {' '.join(parameter(*one) for one in changes.items())}"] if changes else []
-            said.append(" ".join([*parts, *([leave_out(without)] if without else [])]))
+            said.append(" ".join([*parts, *([leave_out(left_out)] if left_out else [])]))
         fits = f" It fits {', or '.join(said)}." if said else ""
         return f"The columns that cost most: {', '.join(map(repr, self.costly))}.{fits}"
 
@@ -147,7 +147,7 @@ def smaller(learner: Learner, domain: Domain, n_classes: int) -> Smaller | None:
     size = next(name for name in SIZES if hasattr(learner, name))
     sizes = range(int(getattr(learner, size)), 0, -1)
     least = next((n for n in sizes if fits(names, **{size: n})), 0)
-    without = left_out()
+    dropped = left_out()
     ways: list[tuple[Mapping[str, object], tuple[str, ...]]] = [({size: least}, ())] if least else []
     # Listed literals and rules are the user's own: they are not replaced.
     if isinstance(learner.literals, str) and getattr(learner, "pool", "literals") == "literals":
@@ -156,12 +156,12 @@ def smaller(learner: Learner, domain: Domain, n_classes: int) -> Smaller | None:
             {"n_quantiles": max(1, learner.n_quantiles // 2)},
         )
         for changes in fewer:
-            if len(but := left_out(**changes)) < len(without):
+            if len(but := left_out(**changes)) < len(dropped):
                 ways.append((changes, but))
-    if len(without) < len(names):
-        ways.append(({}, without))
+    if len(dropped) < len(names):
+        ways.append(({}, dropped))
     return Smaller(costly=tuple(ranked()[:NAMED]), ways=tuple(ways))
 
 
-def _but(names: list[str], without: list[str]) -> list[str]:
-    return [name for name in names if name not in without]
+def _but(names: list[str], left_out: list[str]) -> list[str]:
+    return [name for name in names if name not in left_out]

@@ -142,14 +142,14 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         intake = self._read(X, y, persons, private=True)
         return intake, metadata_of(intake, target_name(y), self)
 
-    def _plan(self, known: Metadata) -> Plan:
-        self._budget(with_literals=False, unit=known.unit)
-        pools = self._conditions(known.domain)
-        plan = self._budget(with_literals=bool(pools.quantiled), unit=known.unit)
-        caveats = known.caveats
+    def _plan(self, metadata: Metadata) -> Plan:
+        self._budget(with_literals=False, unit=metadata.unit)
+        pools = self._conditions(metadata.domain)
+        plan = self._budget(with_literals=bool(pools.quantiled), unit=metadata.unit)
+        caveats = metadata.caveats
         if plan.published:
             caveats = (*caveats, AS_PUBLISHED, *defects(plan, default_delta=self.delta is None))
-        lost = whole_delta(plan, known.n_records or 0)
+        lost = whole_delta(plan, metadata.n_records or 0)
         said = ", as published: does not hold" if plan.published else ""
         return Plan(
             price=Price(
@@ -160,11 +160,11 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
                 unit=plan.unit,
             ),
             caveats=caveats,
-            check=partial(self._check, known, pools, plan, lost, caveats),
-            queries=() if plan.published else self._questions(known, pools, plan),
-            learn=partial(self._learn_as_published, known, pools, plan)
+            check=partial(self._check, metadata, pools, plan, lost, caveats),
+            queries=() if plan.published else self._questions(metadata, pools, plan),
+            learn=partial(self._learn_as_published, metadata, pools, plan)
             if plan.published
-            else asking(partial(self._learn, known, pools, plan), plan.account, self.progress),
+            else asking(partial(self._learn, metadata, pools, plan), plan.account, self.progress),
         )
 
     def _budget(self, *, with_literals: bool, unit: PrivacyUnit) -> GreedyPlan:
@@ -173,7 +173,9 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         wish = GreedyWish(**parameters | {"max_rules": int(self.max_rules)})
         return GreedyPlan.of(wish, with_literals=with_literals, unit=unit)
 
-    def _check(self, known: Metadata, pools: PoolPlan, plan: GreedyPlan, lost: float, caveats: tuple[str, ...]) -> None:
+    def _check(
+        self, metadata: Metadata, pools: PoolPlan, plan: GreedyPlan, lost: float, caveats: tuple[str, ...]
+    ) -> None:
         """Raise what a fit with the largest pool would raise, before anything is charged."""
         if plan.delta is None and self.ledger is not None:
             raise InvalidParameterError(
@@ -184,12 +186,12 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
             )
         # Private quantiles can only merge, so that the pool is at most as large as with all of them.
         widest = pools.widest()
-        pool = GreedyPool.of(known.domain, widest)
-        most_satisfied(known.domain, widest)
+        pool = GreedyPool.of(metadata.domain, widest)
+        most_satisfied(metadata.domain, widest)
         if plan.published:
-            events = stated_events(plan, RuleGrant.of(plan, known.n_records or 0))
+            events = stated_events(plan, RuleGrant.of(plan, metadata.n_records or 0))
         else:
-            question = self._question(known, plan, pool, candidates=len(widest) + 1)
+            question = self._question(metadata, plan, pool, candidates=len(widest) + 1)
             events = question.events(plan.account.part(plan.rules_share, plan.delta or Fraction(0)))
         Certificate(
             epsilon=float(plan.epsilon),
@@ -198,21 +200,21 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
             neighboring=relation_of(plan.unit),
             unit=plan.unit,
             caveats=caveats,
-            public=self._public(known, pools, pool),
+            public=self._public(metadata, pools, pool),
         )
 
-    def _questions(self, known: Metadata, pools: PoolPlan, plan: GreedyPlan) -> tuple[Query[Any], ...]:
+    def _questions(self, metadata: Metadata, pools: PoolPlan, plan: GreedyPlan) -> tuple[Query[Any], ...]:
         """Return what a fit asks, with the largest pool."""
-        widest = self._question(known, plan, GreedyPool.of(known.domain, pools.widest()))
+        widest = self._question(metadata, plan, GreedyPool.of(metadata.domain, pools.widest()))
         return *filter(None, [pools.query()]), widest
 
     def _question(
-        self, known: Metadata, plan: GreedyPlan, pool: GreedyPool, candidates: int | None = None
+        self, metadata: Metadata, plan: GreedyPlan, pool: GreedyPool, candidates: int | None = None
     ) -> RuleChoices:
         return RuleChoices(
             mechanism=plan.mechanism,
             pool=pool,
-            n_classes=len(known.classes),
+            n_classes=len(metadata.classes),
             support=plan.support,
             records=plan.records,
             steps=plan.steps,
@@ -220,18 +222,18 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
             candidates=candidates,
         )
 
-    def _learn(self, known: Metadata, pools: PoolPlan, plan: GreedyPlan, oracle: Oracle) -> dict[str, Any]:
+    def _learn(self, metadata: Metadata, pools: PoolPlan, plan: GreedyPlan, oracle: Oracle) -> dict[str, Any]:
         """Ask for thresholds, then for rules and their class counts in turn, each given the others."""
         thresholds = pools.query()
         cuts = {} if thresholds is None else oracle.ask(thresholds, plan.literals / plan.total)
-        pool = GreedyPool.of(known.domain, pools.with_cuts(cuts))
-        question = self._question(known, plan, pool)
+        pool = GreedyPool.of(metadata.domain, pools.with_cuts(cuts))
+        question = self._question(metadata, plan, pool)
         drawn, counts = oracle.ask(question, plan.rules_share, plan.delta or Fraction(0))
         grown = ListGrowth(drawn=drawn, counts=counts), question.scale, oracle.events
-        return self._published(known, pools, plan, pool, grown, oracle.paid)
+        return self._published(metadata, pools, plan, pool, grown, oracle.paid)
 
     def _learn_as_published(
-        self, known: Metadata, pools: PoolPlan, plan: GreedyPlan, intake: Any, paid: Paid
+        self, metadata: Metadata, pools: PoolPlan, plan: GreedyPlan, intake: Any, paid: Paid
     ) -> dict[str, Any]:
         """Release as the paper does, from the records themselves: nothing of it is guaranteed."""
         thresholds, cuts = pools.query(), dict[str, tuple[float, ...]]()
@@ -239,13 +241,13 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         if thresholds is not None:
             part = plan.account.part(plan.literals / plan.total)
             events, cuts = thresholds.events(part), thresholds.draw(intake, part, paid.randomness, None)
-        pool = GreedyPool.of(known.domain, pools.with_cuts(cuts))
+        pool = GreedyPool.of(metadata.domain, pools.with_cuts(cuts))
         growth, scale, stated = grow_as_published(plan, pool, intake, paid.randomness, self.progress)
-        return self._published(known, pools, plan, pool, (growth, scale, (*events, *stated)), paid)
+        return self._published(metadata, pools, plan, pool, (growth, scale, (*events, *stated)), paid)
 
     def _published(
         self,
-        known: Metadata,
+        metadata: Metadata,
         pools: PoolPlan,
         plan: GreedyPlan,
         pool: GreedyPool,
@@ -254,18 +256,18 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
     ) -> dict[str, Any]:
         """Return the fitted attributes of a grown list, with the scale of its noise and what it spent."""
         growth, scale, events = grown
-        lost = whole_delta(plan, known.n_records or 0)
+        lost = whole_delta(plan, metadata.n_records or 0)
         claim = guarantee_of(plan.epsilon, lost, unit=plan.unit, count_scale=scale, caveats=paid.caveats)
-        model = growth.model(pool, known, source=f"glassine.{type(self).__name__}", guarantee=claim)
+        model = growth.model(pool, metadata, source=f"glassine.{type(self).__name__}", guarantee=claim)
         certificate = certificate_of(
             events,
             model,
             account=FitAccount(total=plan.epsilon, delta=Fraction(lost), unit=plan.unit),
             paid=paid,
-            public=self._public(known, pools, pool),
+            public=self._public(metadata, pools, pool),
             sealed=not plan.published,
         )
-        return fitted(known, model, certificate)
+        return fitted(metadata, model, certificate)
 
     def memory_needed(self, n_records: int = 0) -> int:
         """Return the bytes of a fit: the class counts of all rules of the pool, and about what so many records take.
@@ -283,7 +285,7 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         ahead = self.mechanism == "counted-gini" and self.max_rules > 1 and n_rules <= LOOKAHEAD
         return count_bytes(n_rules, n_classes, ahead=ahead) + pool_bytes(n_records, domain, rules)
 
-    def _public(self, known: Metadata, pools: PoolPlan, pool: GreedyPool) -> dict[str, Any]:
+    def _public(self, metadata: Metadata, pools: PoolPlan, pool: GreedyPool) -> dict[str, Any]:
         return {
             "model class": f"{self.noun}s {self._size()} {self.made_of}",
             "mechanism": self.mechanism,
@@ -291,6 +293,6 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
             "minimum support": float(self.min_support),
             **pools.stated(),
             "different rules": len(pool.antecedents),
-            "classes": list(known.classes),
-            **known.weights,
+            "classes": list(metadata.classes),
+            **metadata.weights,
         }

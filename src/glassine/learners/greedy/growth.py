@@ -118,7 +118,7 @@ class ListGrowth:
     counts: Ints
 
     def model(
-        self, pool: GreedyPool, known: Metadata | Intake, *, source: str, guarantee: Guarantee | None = None
+        self, pool: GreedyPool, metadata: Metadata | Intake, *, source: str, guarantee: Guarantee | None = None
     ) -> RuleList:
         """Return the list as a published model."""
         labels = [*(label for _, label in self.drawn.rules), self.drawn.default]
@@ -126,8 +126,8 @@ class ListGrowth:
             self.drawn,
             pool.antecedents,
             evidence_of(labels, self.counts),
-            domain=known.domain,
-            classes=known.classes,
+            domain=metadata.domain,
+            classes=metadata.classes,
             source=source,
             guarantee=guarantee,
         )

@@ -236,8 +236,8 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
         records, training = read
         return records, training.metadata(self)
 
-    def _plan(self, known: Metadata) -> Plan:
-        training = Training.of(known)
+    def _plan(self, metadata: Metadata) -> Plan:
+        training = Training.of(metadata)
         target = training.target
         if n_cells_of(target) < 2:
             raise InvalidParameterError(
@@ -383,10 +383,10 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
         reader = copy(self)
         reader.domain, reader.classes, reader.target_range = self.domain_, self._target.classes, self._target.bounds
         reader.person_weights = "equal"
-        known, opened = reader._opening(X, y, persons)
-        asked = self._asked(model, check_figures(figures, self._target, known.unit))
+        metadata, opened = reader._opening(X, y, persons)
+        asked = self._asked(model, check_figures(figures, self._target, metadata.unit))
         measurement: AccuracyMeasurement = seal(
-            plan_measurement(known, model, epsilon, asked, {"summary": self.certificate_.model}),
+            plan_measurement(metadata, model, epsilon, asked, {"summary": self.certificate_.model}),
             opened,
             ledger=self.ledger,
             dataset=self.dataset if dataset is None else dataset,

@@ -180,7 +180,9 @@ def check_model(model: Model, target: Target, attributes: Sequence[str]) -> None
         )
 
 
-def plan_measurement(known: Metadata, model: Model, epsilon: object, asked: Asked, public: Mapping[str, Any]) -> Plan:
+def plan_measurement(
+    metadata: Metadata, model: Model, epsilon: object, asked: Asked, public: Mapping[str, Any]
+) -> Plan:
     """Plan to release how right a model is, or refuse it.
 
     Guarantee
@@ -188,7 +190,7 @@ def plan_measurement(known: Metadata, model: Model, epsilon: object, asked: Aske
     epsilon-DP of the measurement for adding or removing one record, or all records of one person, the model being
     fixed; see ``measuring.md``.
     """
-    training, unit = Training.of(known), known.unit
+    training, unit = Training.of(metadata), metadata.unit
     check_model(model, training.target, list(training.domain))
     # Whether literals fit the attributes is public, and refused before the charge.
     attributes = {name: training.domain[name] for name in training.domain}

@@ -275,16 +275,16 @@ def near_optimal_trees(
         own = trees_of(again)
         figures.append(_figures(own))
         differing.append(ambiguities(own))
-    low, high, without = (np.array([one[i] for one in figures]) for i in range(3))
+    low, high, absent = (np.array([one[i] for one in figures]) for i in range(3))
     reliances = tuple(
         Reliance(
             attribute=axis.grid.attribute,
             # Replicates lie beyond the summary on the side on which it lies beyond the truth: noise blurs twice.
             low=float(min(low[:, k].min(), 2 * low[0, k] - low[1:, k].max()) - BEYOND * low[1:, k].std(ddof=1)),
             high=float(max(high[:, k].max(), 2 * high[0, k] - high[1:, k].min()) + BEYOND * high[1:, k].std(ddof=1)),
-            loss_without=float(without[:, k].min()),
-            indispensable=bool(without[:, k].min() > slack),
-            agreement=float((without[:, k] > slack).mean()),
+            loss_without=float(absent[:, k].min()),
+            indispensable=bool(absent[:, k].min() > slack),
+            agreement=float((absent[:, k] > slack).mean()),
         )
         for k, axis in enumerate(released.coarse)
     )
@@ -325,5 +325,5 @@ def _figures(trees: TreeSet) -> tuple[list[float], list[float], list[float]]:
     n_attributes, total = len(trees.splits.sizes), trees.total
     reliance = RelianceSearch(trees)
     ranges = [reliance.of(k) for k in range(n_attributes)]
-    without = [(trees.lowest_without(k) - trees.lowest) / total for k in range(n_attributes)]
-    return [low / total for low, _ in ranges], [high / total for _, high in ranges], without
+    absent = [(trees.lowest_without(k) - trees.lowest) / total for k in range(n_attributes)]
+    return [low / total for low, _ in ranges], [high / total for _, high in ranges], absent

@@ -64,9 +64,9 @@ def _smallest_class(basis: Basis) -> Iterator[Answer]:
     counts = [count for part in parts for count in part["counts"] or () if isinstance(count, int) and count]
     hidden = [part for part in parts if part["counts"] is None and part["size"] != 0]
     if counts:
-        shown = len(parts) - len(hidden)
+        n_shown = len(parts) - len(hidden)
         yield EvidenceFigure(
-            f"smallest positive count of one class: {min(counts):,}, in {wording.plural(shown, 'part')}",
+            f"smallest positive count of one class: {min(counts):,}, in {wording.plural(n_shown, 'part')}",
             "published counts",
         )
     if hidden:
@@ -148,8 +148,8 @@ def _records_per_parameter(basis: Basis) -> Iterator[Answer]:
 def _case_numbers(basis: Basis) -> Iterator[Answer]:
     parts = basis.parts
     counted = basis.report["counted"]
-    shown = sum(isinstance(part["size"], int) for part in parts)
-    said = f"{shown} of {wording.plural(len(parts), 'part')} {'shows' if shown == 1 else 'show'}"
+    n_shown = sum(isinstance(part["size"], int) for part in parts)
+    said = f"{n_shown} of {wording.plural(len(parts), 'part')} {'shows' if n_shown == 1 else 'show'}"
     yield EvidenceFigure(f"{said} the unweighted number of {counted}", f"{counted} counted")
 
 
@@ -218,36 +218,36 @@ def _size(basis: Basis) -> Iterator[Answer]:
 @answer
 def _membership_attacks(basis: Basis) -> Iterator[Answer]:
     yield from judged(basis, "largest_advantage", "largest_measured_advantage", "largest_attack_advantage")
-    found = basis.measured("membership")
-    if isinstance(found, Missing):
+    finding = basis.measured("membership")
+    if isinstance(finding, Missing):
         bound = bound_of(basis, "membership advantage")
-        yield found if bound is None else bound
+        yield finding if bound is None else bound
         return
-    for attack in found["attacks"]:
+    for attack in finding["attacks"]:
         if attack["status"] == "measured" and attack["advantage"] is not None:
             interval = f"{attack['advantage_low']:.3f} to {attack['advantage_high']:.3f}"
             auc = "" if attack["auc"] is None else f", AUC {attack['auc']:.3f}"
             p = "" if attack["p_value"] is None else f", {wording.p_value(attack['p_value'])}"
             said = f"{attack['attack']}: advantage {attack['advantage']:.3f} ({interval}){auc}{p}"
-            yield EvidenceFigure(said, f"attack on membership, intervals of {found['confidence']:.0%}")
+            yield EvidenceFigure(said, f"attack on membership, intervals of {finding['confidence']:.0%}")
         else:
             yield Missing(f"{attack['attack']} {attack['reason'] or 'gave no figure'}".rstrip("."))
 
 
 @answer
 def _gap_attack(basis: Basis) -> Iterator[Answer]:
-    found = basis.figures("membership")
-    if found["loss_gap"] is None:
-        yield Missing(f"the losses were not compared: {found['unmeasured_loss_gap']}".rstrip("."))
+    figures = basis.figures("membership")
+    if figures["loss_gap"] is None:
+        yield Missing(f"the losses were not compared: {figures['unmeasured_loss_gap']}".rstrip("."))
     else:
-        p_value = found["loss_gap_p_value"]
+        p_value = figures["loss_gap_p_value"]
         said = "a risk" if p_value < LOSSES_DIFFER else "no risk"
         yield EvidenceFigure(
-            f"statistic {found['loss_gap']:.3f}, {wording.p_value(p_value)}: {said} by SACRO-ML, whose level is "
+            f"statistic {figures['loss_gap']:.3f}, {wording.p_value(p_value)}: {said} by SACRO-ML, whose level is "
             f"{LOSSES_DIFFER:g}",
             "two-sample Kolmogorov-Smirnov test on the losses; with many records it finds gaps that no attack can use",
         )
-    for attack in found["attacks"]:
+    for attack in figures["attacks"]:
         if "gap" in attack["attack"] and attack["advantage"] is not None:
             yield EvidenceFigure(f"{attack['attack']}: advantage {attack['advantage']:.3f}", "accuracy on both sides")
 
@@ -278,39 +278,41 @@ def _attribute_inference(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _reconstruction(basis: Basis) -> Iterator[Answer]:
-    found = basis.figures("reconstruction")
-    if found.get("dist_g") is not None:
-        yield EvidenceFigure(f"share of uncertainty left: {found['dist_g']:.3f}", "Dist_G of the probabilistic dataset")
-    if found.get("undefined"):
-        yield Missing(str(found["undefined"]).rstrip("."))
+    figures = basis.figures("reconstruction")
+    if figures.get("dist_g") is not None:
+        yield EvidenceFigure(
+            f"share of uncertainty left: {figures['dist_g']:.3f}", "Dist_G of the probabilistic dataset"
+        )
+    if figures.get("undefined"):
+        yield Missing(str(figures["undefined"]).rstrip("."))
 
 
 @answer
 def _rows(basis: Basis) -> Iterator[Answer]:
-    found = basis.figures("rows", "rows were not rebuilt: ")
-    certain = "not proved" if found["n_whole"] is None else shown(found["n_whole"])
+    figures = basis.figures("rows", "rows were not rebuilt: ")
+    certain = "not proved" if figures["n_whole"] is None else shown(figures["n_whole"])
     yield EvidenceFigure(
-        f"{found['meaning']} Rows certain in every attribute: {certain}.", "rows that meet every count"
+        f"{figures['meaning']} Rows certain in every attribute: {certain}.", "rows that meet every count"
     )
 
 
 @answer
 def _most_exposed(basis: Basis) -> Iterator[Answer]:
-    found, bound = basis.measured("reconstruction"), bound_of(basis, "bits about one")
+    finding, bound = basis.measured("reconstruction"), bound_of(basis, "bits about one")
     if basis.check("largest_bits_per_record") is not None:
         yield from limited(basis, "largest_bits_per_record", "bits about the most exposed record")
-    elif not isinstance(found, Missing) and found["bits_largest"] is not None:
+    elif not isinstance(finding, Missing) and finding["bits_largest"] is not None:
         yield EvidenceFigure(
-            f"{found['bits_largest']:.3g} bits about the most exposed record; the policy sets no limit on them",
+            f"{finding['bits_largest']:.3g} bits about the most exposed record; the policy sets no limit on them",
             "possible records, counted",
         )
-    elif isinstance(found, Missing) and bound is None:
-        yield found
+    elif isinstance(finding, Missing) and bound is None:
+        yield finding
     if bound is not None:
         yield bound
     parts = basis.measured("parts")
     limited_to = None if basis.findings is None else basis.findings["policy"]["largest_bits_per_record"]
-    if not isinstance(parts, Missing) and limited_to is not None and not isinstance(found, Missing):
+    if not isinstance(parts, Missing) and limited_to is not None and not isinstance(finding, Missing):
         exposed = sum("exposed" in part["flags"] for part in parts["parts"])
         said = f"{exposed} of {wording.plural(len(parts['parts']), 'part')} {'reveals' if exposed == 1 else 'reveal'}"
         yield EvidenceFigure(f"{said} more than the limit of {limited_to:g} bits", "possible records, counted")
@@ -318,8 +320,8 @@ def _most_exposed(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _together(basis: Basis) -> Iterator[Answer]:
-    found = basis.measured("joint")
-    if isinstance(found, Missing):
+    finding = basis.measured("joint")
+    if isinstance(finding, Missing):
         raise NoFigureError(
             "linking needs other data, and one model was audited; several models of the same records can be audited "
             "together"
@@ -387,8 +389,10 @@ def _training_values(basis: Basis) -> Iterator[Answer]:
         yield from _VALUES(basis)
         return
     values = basis.measured("values")
-    known = None if isinstance(values, Missing) else values["n_thresholds"]
-    count = "thresholds on numbers" if known is None else wording.plural(known, "threshold") + " on numbers"
+    n_thresholds = None if isinstance(values, Missing) else values["n_thresholds"]
+    count = (
+        "thresholds on numbers" if n_thresholds is None else wording.plural(n_thresholds, "threshold") + " on numbers"
+    )
     accepted = "" if claim["standing"] == "accepted" else " The policy does not accept the guarantee."
     yield EvidenceFigure(
         f"no {UNSEEN_VALUE}: {count}, which the domain or noise placed.{accepted}", "the claimed guarantee covers them"

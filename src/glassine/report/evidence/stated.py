@@ -223,8 +223,8 @@ def _format(basis: Basis) -> Iterator[Answer]:
 @answer
 def _roles(basis: Basis) -> Iterator[Answer]:
     sensitive = basis.report["sensitive"]
-    found = basis.measured("disclosure")
-    quasi = () if isinstance(found, Missing) else found["quasi_identifiers"]
+    finding = basis.measured("disclosure")
+    quasi = () if isinstance(finding, Missing) else finding["quasi_identifiers"]
     for name in basis.report["subject"].get("attributes", ()):
         role = "sensitive" if name == sensitive else "quasi-identifier" if name in quasi else "tested, no role stated"
         yield EvidenceFigure(f"{name}: {role}", "as stated for the audit")

@@ -130,7 +130,7 @@ def _quoted(text: str) -> str:
 def as_sarif(findings: Findings, path: str) -> dict[str, Any]:
     """Return SARIF 2.1.0: a result for each check that failed (error) or is unknown (warning)."""
     # Checks that passed are left out: GitHub ignores the kind of a result, so that each would become an alert.
-    found = [one for one in checked(findings) if one.status in LEVELS]
+    alerts = [one for one in checked(findings) if one.status in LEVELS]
     uri = quote(PurePath(path).as_posix())
     rules = [
         {
@@ -139,9 +139,9 @@ def as_sarif(findings: Findings, path: str) -> dict[str, Any]:
             "fullDescription": {"text": f"{one.label}: {one.limit}."},
             "help": {"text": one.meaning},
         }
-        for one in found
+        for one in alerts
     ]
-    digests = [hashlib.sha256(f"{path}\n{one.rule}".encode()).hexdigest() for one in found]
+    digests = [hashlib.sha256(f"{path}\n{one.rule}".encode()).hexdigest() for one in alerts]
     results = [
         {
             "ruleId": f"glassine/{one.rule}",
@@ -159,7 +159,7 @@ def as_sarif(findings: Findings, path: str) -> dict[str, Any]:
             ],
             "partialFingerprints": {"primaryLocationLineHash": f"{digest[:16]}:1"},
         }
-        for index, (one, digest) in enumerate(zip(found, digests, strict=True))
+        for index, (one, digest) in enumerate(zip(alerts, digests, strict=True))
     ]
     driver = {"name": "Glassine", "semanticVersion": findings.version, "rules": rules}
     run = {"tool": {"driver": driver}, "automationDetails": {"id": f"glassine/{path}/"}, "results": results}

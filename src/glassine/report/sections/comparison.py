@@ -108,7 +108,7 @@ def _figures_section(comparison: Comparison, worded: Advice) -> Section:
     advice = worded.recommendation
     numbers = _numbers(comparison)
     measured = [row for row in comparison.rows if id(row) in numbers]
-    shown = [_cells(comparison, row) for row in measured]
+    table = [_cells(comparison, row) for row in measured]
     rows = tuple(
         TableLine(
             name=f"{numbers[id(row)]}. {CANDIDATES[row.model].title}",
@@ -116,23 +116,23 @@ def _figures_section(comparison: Comparison, worded: Advice) -> Section:
             cells=tuple(cells.values()),
             picked=row is advice.chosen,
         )
-        for row, cells in zip(measured, shown, strict=True)
+        for row, cells in zip(measured, table, strict=True)
     )
     missing = _missing(comparison)
     # The rest stands on the page alone, as do errors of what does not rank: a terminal is 88 characters wide.
     brief = ("Epsilon", "Accuracy", "AUROC", "Log-loss", "RMSE", "R²", "Bits", CHANCE, "Gap", ADVANTAGE)
-    brief_heads = [name for name in (shown[0] if shown else ()) if name in brief]
+    brief_heads = [name for name in (table[0] if table else ()) if name in brief]
     briefly = [name.partition(" (")[0] for name in brief_heads]
     # An abbreviation keeps its capitals.
     lines = [("model", *(name if len(name) < 3 or name[1].isupper() else name.lower() for name in briefly))]
-    for row, cells in zip(rows, shown, strict=True):
+    for row, cells in zip(rows, table, strict=True):
         name = f"{'* ' if row.picked else ''}{row.name.partition(' ')[2]}"
         ranking = TITLES[advice.measure]
         lines.append((name, *(cells[head].partition(" (" if head == ranking else " ")[0] for head in brief_heads)))
     return section(
         "table",
         "All figures",
-        Table(caption=MEANS, columns=heads("Model", figures=shown[0]), rows=rows, style="wide") if rows else None,
+        Table(caption=MEANS, columns=heads("Model", figures=table[0]), rows=rows, style="wide") if rows else None,
         (Heading("Without figures"), Definitions(tuple((name, (reason,)) for name, reason in missing)))
         if missing
         else None,

@@ -76,7 +76,7 @@ t-closeness of the leaves | t {t:.3g} | The largest distance of a leaf's class d
 """)
 
 
-def _estimate(finding: DisclosureFinding, known: str = "", named: Sequence[str] = ()) -> tuple[Fact, ...]:
+def _estimate(finding: DisclosureFinding, knowledge: str = "", named: Sequence[str] = ()) -> tuple[Fact, ...]:
     """Return what the internal nodes add to the leaves, and whether the estimate is the best one."""
     readers, local = finding.readers, finding.optimum == "local"
     splits = not finding.unused and len(readers) >= 3
@@ -93,7 +93,7 @@ def _estimate(finding: DisclosureFinding, known: str = "", named: Sequence[str] 
         slack=f", up to a certified gap of {max(finding.gap, 1e-9):.1g} bits per {wording.unit()}"
         if finding.gap > 0
         else "",
-        known=f" Known: {wording.clean(known)}." if known else "",
+        known=f" Known: {wording.clean(knowledge)}." if knowledge else "",
     )
 
 
@@ -172,9 +172,9 @@ def _estimate_section(finding: DisclosureFinding) -> Section:
     """Return how good the estimate is, what the reader knows, and the anonymity of the leaves."""
     details = finding.details
     added, best = _estimate(finding, finding.knowledge, () if details is None else details.active)
-    shown = (best, added, *(() if details is None else _details(details)))
+    estimates = (best, added, *(() if details is None else _details(details)))
     title = "The estimate, and the anonymity of the leaves"
-    return figures_section("estimate", title, "Estimate and anonymity", shown)
+    return figures_section("estimate", title, "Estimate and anonymity", estimates)
 
 
 def _details(details: DisclosureDetails) -> tuple[Fact, ...]:
@@ -194,13 +194,13 @@ def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Se
         for number, row in enumerate(details.remedies, start=1)
         if (accuracy := row.holdout_accuracy if held_out else row.accuracy) is not None and row.d_overall is not None
     ]
-    cheapest, beside = cheapest_remedy(details, base_rate), _beside(details, held_out)
+    cheapest, compared = cheapest_remedy(details, base_rate), _beside(details, held_out)
     return section(
         "remedies",
         "What can be done, and what it costs",
         paragraph(cheapest, "lead"),
         TRIED,
-        beside,
+        compared,
         Table(caption="D_overall in bits: small means disclosed", columns=columns, rows=rows),
         Figure(
             drawings=(draw_trade_off(marks, held_out=held_out),),
@@ -211,7 +211,7 @@ def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Se
         if marks
         else None,
         link="What can be done",
-        text=(cheapest, *(f"{row.name}: {f'{_figures(row)} {row.remark}'.strip()}" for row in rows), beside),
+        text=(cheapest, *(f"{row.name}: {f'{_figures(row)} {row.remark}'.strip()}" for row in rows), compared),
         text_title=f"Remedies: D_overall (lower means more disclosed) and accuracy on {RECORDS[held_out]}",
     )
 
@@ -226,10 +226,10 @@ Uncertainty left | {entropy:fine} bits
 
 def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
     """Return the most exposed subgroups, the most exposed first, and the least exposed one."""
-    known = details.subgroups[0].d_overall is not None
+    measured = details.subgroups[0].d_overall is not None
     caption = f"Means over the {wording.units()} of a subgroup, in bits. Lower means more disclosed"
-    listed = grid(SUBGROUPS, details.subgroups, caption=caption, known=known)
-    said = "{0}: {1}, {2} left, D_overall {3}" if known else "{0}: {1}, {2} left"
+    listed = grid(SUBGROUPS, details.subgroups, caption=caption, known=measured)
+    said = "{0}: {1}, {2} left, D_overall {3}" if measured else "{0}: {1}, {2} left"
     return section(
         "subgroups",
         "Subgroups",
@@ -262,12 +262,12 @@ Certain of | {certain:people}
 
 
 def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
-    known = readers[0].d_overall is not None and readers[0].guess_rate is not None
+    measured = readers[0].d_overall is not None and readers[0].guess_rate is not None
     caption = (
         f"{title}. Remaining uncertainty and divergence from the truth (D_overall) per {wording.unit()}; lower means "
         "more disclosed"
     )
-    return grid(READERS, readers, caption=caption, known=known)
+    return grid(READERS, readers, caption=caption, known=measured)
 
 
 def _headline(finding: DisclosureFinding) -> str:
@@ -323,14 +323,14 @@ def _remedy(number: int, row: DisclosureRemedy, held_out: bool) -> Row:
         reason = "a local optimum: another estimate may leave more open."
     if row.d_overall is None or row.accuracy is None:
         return Row(name=name, cells=(*("",) * (5 + held_out), Status("not measured")), remark=sentence(reason))
-    held = "" if row.holdout_accuracy is None else wording.percent(row.holdout_accuracy)
+    outside = "" if row.holdout_accuracy is None else wording.percent(row.holdout_accuracy)
     return Row(
         name=name,
         cells=(
             f"{row.n_leaves:.4g} {'leaf' if row.n_leaves == 1 else 'leaves'}",
             f"{row.d_overall:.3g}",
             wording.percent(row.accuracy),
-            *([held] if held_out else []),
+            *([outside] if held_out else []),
             *_ranking(row, held_out),
             Status("measured"),
         ),
@@ -340,8 +340,8 @@ def _remedy(number: int, row: DisclosureRemedy, held_out: bool) -> Row:
 
 def _figures(row: Row) -> str:
     """Return the figures of a remedy in a sentence; empty where there are none."""
-    leaves, distance, accuracy, *held, area, loss = row.cells[:-1]
-    aside = f" ({held[0]} of those held out)" if held and held[0] else ""
+    leaves, distance, accuracy, *outside, area, loss = row.cells[:-1]
+    aside = f" ({outside[0]} of those held out)" if outside and outside[0] else ""
     return f"{distance} bits, {accuracy} right{aside}, AUROC {area}, log loss {loss}, {leaves}." if distance else ""
 
 

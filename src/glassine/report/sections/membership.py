@@ -144,7 +144,7 @@ def membership_sentence(finding: MembershipFinding) -> str:
     name = wording.clean(best.attack)
     text = f"The {name}" if len(made) == 1 else f"The strongest of {len(made):,} attacks is the {name}. It"
     text += f" flags {reached} percentage points more of the members than of the non-members."
-    p_value, shown = finding.corrected_p_value, [attack for attack in made if attack.detected]
+    p_value, detected = finding.corrected_p_value, [attack for attack in made if attack.detected]
     tested = (
         ""
         if p_value is None
@@ -152,8 +152,8 @@ def membership_sentence(finding: MembershipFinding) -> str:
     )
     if finding.beyond_chance:
         text += f" That is beyond chance{tested}."
-        if best not in shown:
-            text += f" What is beyond chance is what the {wording.clean(shown[0].attack)} finds."
+        if best not in detected:
+            text += f" What is beyond chance is what the {wording.clean(detected[0].attack)} finds."
     else:
         text += f" That is not beyond chance{tested}. Other attacks may do better."
     if finding.vulnerability is not None:

@@ -65,9 +65,9 @@ def draw_intervals(intervals: Sequence[NamedInterval], *, title: str, unit: str,
     for row, one in enumerate(intervals):
         left, right, middle = axes.x(one.low), axes.x(one.high), axes.y(row) + STEP - 16
         # Beside the bar only: a line through the whole chart would strike out the names.
-        beside = {"y1": middle - BAR / 2 - 2, "y2": middle + BAR / 2 + 2}
-        pieces += [element("line", class_="grid", x1=axes.x(at), x2=axes.x(at), **beside) for at in places]
-        pieces.append(element("line", class_="zero", x1=axes.x(0.0), x2=axes.x(0.0), **beside))
+        ends = {"y1": middle - BAR / 2 - 2, "y2": middle + BAR / 2 + 2}
+        pieces += [element("line", class_="grid", x1=axes.x(at), x2=axes.x(at), **ends) for at in places]
+        pieces.append(element("line", class_="zero", x1=axes.x(0.0), x2=axes.x(0.0), **ends))
         # The thinnest bar is still seen.
         wide = max(right - left, 3.0)
         kind = "interval strong" if one.strong else "interval"
@@ -143,44 +143,44 @@ APART = (
 )
 
 
-def near_optimal_page(found: Multiplicity, *, title: str | None = None, inputs: Sequence[InputFile] = ()) -> Page:
+def near_optimal_page(result: Multiplicity, *, title: str | None = None, inputs: Sequence[InputFile] = ()) -> Page:
     """Return the report on the near-optimal trees of a summary."""
-    guarantee = found.guarantee
-    trees = "One tree is" if round(found.n_trees) == 1 else f"About {_number(found.n_trees)} trees are"
-    lowest = wording.percent(found.lowest_errors, digits=1)
-    slack = f"{100 * found.slack:g} {'point' if found.slack == 0.01 else 'points'}"
+    guarantee = result.guarantee
+    trees = "One tree is" if round(result.n_trees) == 1 else f"About {_number(result.n_trees)} trees are"
+    lowest = wording.percent(result.lowest_errors, digits=1)
+    slack = f"{100 * result.slack:g} {'point' if result.slack == 0.01 else 'points'}"
     unit = "record" if guarantee.records_per_person is None else "person"
     covered = (
         f"This is post-processing of the summary: its guarantee of epsilon {guarantee.epsilon:g} and delta "
         f"{guarantee.delta:g} for each {unit} covers it, and nothing further is spent."
     )
     caveats = tuple(f"The guarantee does not hold: {wording.clean(text)}." for text in guarantee.caveats)
-    notice = ASKED if found.n_asked is not None else VOID if caveats else PUBLIC
-    errors, whole = _errors(found)
-    lowest = f"{lowest} of {whole}" if found.target else lowest
-    between = _between(found.ambiguous_between, number=bool(found.target), joined=" and ")
+    notice = ASKED if result.n_asked is not None else VOID if caveats else PUBLIC
+    errors, whole = _errors(result)
+    lowest = f"{lowest} of {whole}" if result.target else lowest
+    between = _between(result.ambiguous_between, number=bool(result.target), joined=" and ")
     return Page(
         kind="near-optimal trees",
         title=wording.clean(title or "Near-optimal trees of a private summary"),
-        described=f"Trees of at most {wording.plural(found.max_depth, 'condition')} on a path, within {slack} of the "
+        described=f"Trees of at most {wording.plural(result.max_depth, 'condition')} on a path, within {slack} of the "
         f"lowest expected {errors}; a summary at epsilon {guarantee.epsilon:g}, delta {guarantee.delta:g}.",
         tone="finding",
         headline=f"{trees} near-optimal",
         sentence=f"Their expected {errors} exceed the lowest, {lowest}, by at most {slack}. "
         + (
-            f"Their predictions for a record are {found.ambiguous:.4g} apart on average (between {between})."
-            if found.target
-            else f"They decide {_decided(found.ambiguous)} of the expected records differently (between {between})."
+            f"Their predictions for a record are {result.ambiguous:.4g} apart on average (between {between})."
+            if result.target
+            else f"They decide {_decided(result.ambiguous)} of the expected records differently (between {between})."
         ),
         caveat=OWN_ESTIMATE,
         notes=(covered, *caveats),
         notes_title="What covers this page",
-        figures=_figures(found),
+        figures=_figures(result),
         sections=(
-            _reliance_section(found),
-            _indispensable_section(found),
-            _leaves_section(found),
-            *(() if found.n_asked is None else (_records_section(found, found.n_asked),)),
+            _reliance_section(result),
+            _indispensable_section(result),
+            _leaves_section(result),
+            *(() if result.n_asked is None else (_records_section(result, result.n_asked),)),
         ),
         terms=("near-optimal", "reliance", "leaf", "epsilon", "delta", "post-processing"),
         inputs=clean_inputs(inputs),
@@ -189,13 +189,13 @@ def near_optimal_page(found: Multiplicity, *, title: str | None = None, inputs: 
     )
 
 
-def _indispensable(found: Multiplicity) -> list[str]:
-    return [one.attribute for one in found.reliances if one.indispensable]
+def _indispensable(multiplicity: Multiplicity) -> list[str]:
+    return [one.attribute for one in multiplicity.reliances if one.indispensable]
 
 
-def _errors(found: Multiplicity) -> tuple[str, str]:
+def _errors(multiplicity: Multiplicity) -> tuple[str, str]:
     """Return what errors are, and of what they are a share."""
-    return ("squared errors", "the variance") if found.target else ("errors", "all records")
+    return ("squared errors", "the variance") if multiplicity.target else ("errors", "all records")
 
 
 def _decided(share: float) -> str:
@@ -222,41 +222,42 @@ Attributes that no tree can test | {untested:,} | all their values are in one bi
 """)
 
 
-def _figures(found: Multiplicity) -> tuple[Fact, ...]:
-    names = _indispensable(found)
+def _figures(multiplicity: Multiplicity) -> tuple[Fact, ...]:
+    names = _indispensable(multiplicity)
     return facts(
         FIGURES,
-        found,
-        trees=_number(found.n_trees),
-        decides="" if found.target else _decided(found.ambiguous),
+        multiplicity,
+        trees=_number(multiplicity.n_trees),
+        decides="" if multiplicity.target else _decided(multiplicity.ambiguous),
         n_names=len(names),
         names=wording.listing(names, most=NAMED, room=ROOM) if names else "every attribute has a substitute",
-        untested=len(found.reliances) - len(found.tested),
+        untested=len(multiplicity.reliances) - len(multiplicity.tested),
     )
 
 
-def _reliance_section(found: Multiplicity) -> Section:
+def _reliance_section(multiplicity: Multiplicity) -> Section:
     """Return the importance intervals: drawn, and as a table with the errors that each attribute saves."""
-    shown = sorted(
-        (one for one in found.reliances if one.attribute in found.tested), key=lambda one: (-one.high, -one.low)
+    reliances = sorted(
+        (one for one in multiplicity.reliances if one.attribute in multiplicity.tested),
+        key=lambda one: (-one.high, -one.low),
     )
-    untested = [one.attribute for one in found.reliances if one.attribute not in found.tested]
-    errors, whole = _errors(found)
+    untested = [one.attribute for one in multiplicity.reliances if one.attribute not in multiplicity.tested]
+    errors, whole = _errors(multiplicity)
     relied = RELIED.format(errors=errors, whole=whole)
-    measured, hits = MEASURED[bool(found.target)]
-    coverage = COVERAGE.format(n=found.n_replicates, measured=measured, hits=hits)
+    measured, hits = MEASURED[bool(multiplicity.target)]
+    coverage = COVERAGE.format(n=multiplicity.n_replicates, measured=measured, hits=hits)
     rest = f"No tree can test {wording.listing(untested, most=MOST_DRAWN, room=ROOM)}." if untested else ""
     return section(
         "reliance",
         "How far they rely on each attribute",
         relied,
-        _drawn(shown, coverage, f"rise in {errors}, of {whole}") if shown else None,
+        _drawn(reliances, coverage, f"rise in {errors}, of {whole}") if reliances else None,
         paragraph(rest, "note"),
         link="Reliance",
         text=(
             relied,
-            *((wording.shorten(wording.clean(one.attribute), ROOM), *outward(one.low, one.high)) for one in shown),
-            coverage if shown else "",
+            *((wording.shorten(wording.clean(one.attribute), ROOM), *outward(one.low, one.high)) for one in reliances),
+            coverage if reliances else "",
             rest,
         ),
     )
@@ -271,11 +272,11 @@ Indispensable in | {agreement:percent}
 """
 
 
-def _drawn(shown: Sequence[Reliance], coverage: str, unit: str) -> Piece:
+def _drawn(reliances: Sequence[Reliance], coverage: str, unit: str) -> Piece:
     """Return the importance intervals as a drawing, and as a table that is folded away."""
     intervals = [
         NamedInterval(name=wording.clean(one.attribute), low=one.low, high=one.high, strong=one.indispensable)
-        for one in shown[:MOST_DRAWN]
+        for one in reliances[:MOST_DRAWN]
     ]
     drawing = draw_intervals(intervals, title="Reliance by attribute", unit=unit, ident="ranges")
     legend = Legend((("interval strong", "indispensable"), ("interval", "has a substitute")))
@@ -288,20 +289,20 @@ def _drawn(shown: Sequence[Reliance], coverage: str, unit: str) -> Piece:
         "Reliance by attribute; what the best tree without it loses at least; and in how many summaries that exceeds "
         "the slack"
     )
-    table = grid(RELIANCE, shown, caption=caption, words=words)
-    summary = f"{wording.plural(len(shown), 'attribute')}, each with its figures"
+    table = grid(RELIANCE, reliances, caption=caption, words=words)
+    summary = f"{wording.plural(len(reliances), 'attribute')}, each with its figures"
     return (Figure(drawings=(drawing,), caption=coverage, legend=legend), fold(summary, table))
 
 
-def _indispensable_section(found: Multiplicity) -> Section:
+def _indispensable_section(multiplicity: Multiplicity) -> Section:
     """Return the attributes that every near-optimal tree tests, and those that most summaries have so."""
-    certain = [wording.clean(name) for name in _indispensable(found)]
+    certain = [wording.clean(name) for name in _indispensable(multiplicity)]
     likely = [
         f"{wording.clean(one.attribute)}: in {wording.percent(one.agreement)} of them"
-        for one in found.reliances
+        for one in multiplicity.reliances
         if not one.indispensable and one.agreement > 0.5
     ]
-    summaries = f"the summary and all {found.n_replicates} replicates"
+    summaries = f"the summary and all {multiplicity.n_replicates} replicates"
     lead = (
         f"Every near-optimal tree tests these, under {summaries}."
         if certain
@@ -326,9 +327,9 @@ Bounds | {between}
 """
 
 
-def _leaves_section(found: Multiplicity) -> Section:
+def _leaves_section(multiplicity: Multiplicity) -> Section:
     """Return where in the domain near-optimal trees decide differently."""
-    number = bool(found.target)
+    number = bool(multiplicity.target)
 
     def words(leaf: LeafAmbiguity) -> dict[str, object]:
         name = " and ".join(wording.clean(str(literal)) for literal in leaf.literals) or "all records"
@@ -336,7 +337,7 @@ def _leaves_section(found: Multiplicity) -> Section:
         return {"name": name, "differing": differing, "between": _between((leaf.low, leaf.high), number=number)}
 
     differ, caption = ("Apart", APART) if number else ("Decided differently", DIFFERENTLY)
-    leaves = sorted(found.leaves, key=lambda leaf: -leaf.share * leaf.ambiguous)
+    leaves = sorted(multiplicity.leaves, key=lambda leaf: -leaf.share * leaf.ambiguous)
     table = grid(LEAVES, leaves, caption=caption, words=words, differ=differ)
     said = "{0}: {2} apart; {1} of all records" if number else "{0}: {2} of its {1} of all records"
     text = (f"{said}; bounds {{3}}".format(row.name, *row.cells) for row in table.rows)
@@ -344,18 +345,21 @@ def _leaves_section(found: Multiplicity) -> Section:
     return section("differently", title, table, link="Differences", text=(caption, *text))
 
 
-def _predictions(found: Multiplicity, values: Sequence[Scalar]) -> str:
-    if found.target:
+def _predictions(multiplicity: Multiplicity, values: Sequence[Scalar]) -> str:
+    if multiplicity.target:
         return " to ".join(f"{float(value):.6g}" for value in values)
     return " or ".join(wording.clean(str(name)) for name in values)
 
 
-def _records_section(found: Multiplicity, n_asked: int) -> Section:
+def _records_section(multiplicity: Multiplicity, n_asked: int) -> Section:
     """Return which of the records that were passed near-optimal trees decide differently, by row and class."""
-    n_disputed = len(found.disputed)
+    n_disputed = len(multiplicity.disputed)
     lead = f"Near-optimal trees decide {n_disputed:,} of your {wording.plural(n_asked, 'record')} differently."
-    rows = [f"{wording.row_name(row)}: {_predictions(found, values)}" for row, values in found.disputed.items()]
-    predicted = "least and greatest number" if found.target else "classes"
+    rows = [
+        f"{wording.row_name(row)}: {_predictions(multiplicity, values)}"
+        for row, values in multiplicity.disputed.items()
+    ]
+    predicted = "least and greatest number" if multiplicity.target else "classes"
     about = f"Rows with the {predicted} that such trees predict, numbered {wording.ROWS}." if rows else ""
     more = f"{len(rows) - MOST_ROWS:,} more rows are left out." if len(rows) > MOST_ROWS else ""
     return section(

@@ -68,7 +68,7 @@ with the target.
 )
 def values_section(leakage: ValueLeakage, findings: Findings) -> Mapping[str, object]:
     """Return what thresholds, bounds and categories give away in words; what is not known is None."""
-    two, known = leakage.dominance, leakage.inferred
+    two, inferred = leakage.dominance, leakage.inferred
     return {
         "place": _off_grid_meaning(leakage),
         "midpoints": _midpoint_meaning(findings, leakage),
@@ -78,18 +78,18 @@ def values_section(leakage: ValueLeakage, findings: Findings) -> Mapping[str, ob
         "regression": findings.model.kind == "regression tree",
         "leaves": "some leaves" if leakage.n_lone_targets or leakage.n_lone_values else "none",
         "two": None if two is None else f"at least {wording.percent(two)}" if two else "small",
-        "guessed": None if known is None else f"about {wording.percent(known.within_tenth)}",
-        "around": "" if known is None else _around(known),
+        "guessed": None if inferred is None else f"about {wording.percent(inferred.within_tenth)}",
+        "around": "" if inferred is None else _around(inferred),
         "sentence": _values_sentence(leakage),
     }
 
 
-def _around(known: NumberInference) -> str:
+def _around(inferred: NumberInference) -> str:
     """Return what the median alone would reach, and the range that holds most values."""
-    without = wording.percent(known.within_tenth_without)
+    baseline = wording.percent(inferred.within_tenth_without)
     return (
-        f"The median of all values is for about {without}. For 90% of {wording.units()}, the value is within "
-        f"{known.half_width:,.3g} of the prediction."
+        f"The median of all values is for about {baseline}. For 90% of {wording.units()}, the value is within "
+        f"{inferred.half_width:,.3g} of the prediction."
     )
 
 

@@ -86,10 +86,10 @@ def _text(finding: RegressionFinding) -> Iterator[str | tuple[str, ...]]:
     errors = finding.intercept_errors
     yield ("(Intercept)", _number(finding.intercept[-1]), _number(None if errors is None else errors[-1]), "")
     for column in finding.columns[:MOST_ROWS]:
-        known = column.size if column.size is not None else column.bound
-        held = "" if known is None else f"{'holds' if column.size is not None else 'holds at least'} {known}"
+        least = column.size if column.size is not None else column.bound
+        sentence = "" if least is None else f"{'holds' if column.size is not None else 'holds at least'} {least}"
         error = None if column.errors is None else column.errors[-1]
-        yield (_name(column.name), _number(column.coefficients[-1]), _number(error), held)
+        yield (_name(column.name), _number(column.coefficients[-1]), _number(error), sentence)
 
 
 def _name(text: str) -> str:

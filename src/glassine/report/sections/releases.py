@@ -94,7 +94,7 @@ Distance to the own representative | {{closeness:.2f}} | Over that to any other:
 def _representatives_section(finding: RepresentativesFinding, findings: Findings) -> Body:
     """Return what representatives reveal; the text has the few figures that matter most of a release in their place."""
     exact = finding.n_exact or findings.release.form == "paper"
-    shown: tuple[Fact, ...] = facts(
+    figures: tuple[Fact, ...] = facts(
         REPRESENTATIVES,
         finding,
         digits=f"at most {finding.digits}" if finding.n_numbers else "none",
@@ -103,9 +103,9 @@ def _representatives_section(finding: RepresentativesFinding, findings: Findings
         uniform=None if finding.n_uniform is None else _count(finding.n_uniform) if finding.n_uniform else "none",
     )
     if findings.release.partition == "public":
-        shown = (Fact("Representatives", "public points", "They were chosen without the records."),)
+        figures = (Fact("Representatives", "public points", "They were chosen without the records."),)
     said = tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in _figures(findings))
-    return shown, said
+    return figures, said
 
 
 LEAVES = table("""
@@ -121,7 +121,7 @@ trained.
 def _leaves_section(finding: LeavesFinding, release: Findings) -> Body:
     """Return how many people stand behind leaves, and who is alone in one."""
     limit = release.policy.smallest_group
-    shown = facts(
+    figures = facts(
         LEAVES,
         finding,
         alone=_people(finding.n_alone, finding.share_alone),
@@ -130,7 +130,7 @@ def _leaves_section(finding: LeavesFinding, release: Findings) -> Body:
         published="The counts are published." if release.release.counts else "No counts are published.",
     )
     about = f"Rows are counted {wording.ROWS}; at most 100 are listed. Keep this list internal."
-    return (shown, fold("Who is alone, by row number", rows_of(about, finding.rows_alone))), ()
+    return (figures, fold("Who is alone, by row number", rows_of(about, finding.rows_alone))), ()
 
 
 def _lacks_sensitive(value: object, findings: Findings) -> str:
@@ -236,12 +236,12 @@ right, less others'.
 @shows("gaps", "gaps", "Members identified by a tree that is right", "Gap attack", text_title=LEARNED, rank=52)
 def _gaps_section(gaps: tuple[GapFinding, ...], findings: Findings) -> Body:
     """Return the gap attack by each kind of label."""
-    shown: list[Fact] = []
+    figures: list[Fact] = []
     for gap in gaps:
         measured = None not in (gap.advantage, gap.low, gap.high)
         interval = wording.interval(gap.advantage or 0.0, gap.low or 0.0, gap.high or 0.0)
-        shown += facts(GAP, gap, interval=interval, measured=measured, open=not measured)
-    return shown, facts_of(tuple(shown))
+        figures += facts(GAP, gap, interval=interval, measured=measured, open=not measured)
+    return figures, facts_of(tuple(figures))
 
 
 @shows(
