@@ -251,13 +251,11 @@ def test_refusals_are_told(serve: Any, show: Any) -> None:
 
 def test_without_a_black_box(serve: Any, show: Any) -> None:
     page = show(serve(None))
-    for age in (25, 60, 85):
-        fill(page, age=age)
-        page.select_option("#decision", label="yes")
+    for decision in ("yes", "no"):
+        fill(page)
+        page.select_option("#decision", label=decision)
         ask(page)
-        if page.locator("#contrasts li").count():
-            break
-    assert page.text_content("#decided") == "yes"
+        assert page.text_content("#decided") == decision
     assert "decides so too" not in page.text_content("#contrasts")
     # What nobody asked the black box is not said to change its decision.
     assert "What would have to change" not in page.inner_text("#answer")
