@@ -250,7 +250,7 @@ def published(learner: Any) -> Any:
     return (learner.tree(1),) if isinstance(learner, PrivateSummary) else (learner.model_,)
 
 
-HELD = {"release_", "certificate_", "domain_", "classes_", "training_", "information_loss_", "black_box_"}
+HELD = {"release_", "certificate_", "domain_", "classes_", "training_", "information_loss_", "black_box_", "choice_"}
 """Fitted attributes of an explainer, which holds its training records, and says so."""
 
 

@@ -163,8 +163,8 @@ def scores_alone(oracle: Any, portion: Any, question: Any) -> Any:
     return dict(zip(noisy, (question.exact(store_of(oracle), PARTS) / PARTS).tolist(), strict=True)), deviation
 
 
-def exact_lack(oracle: Any, portion: Any, terms: Any, shapes: Any, share: float) -> Any:
-    lack = LACK(oracle, portion, terms, shapes, share)
+def exact_lack(oracle: Any, portion: Any, terms: Any, shapes: Any, base: Any) -> Any:
+    lack = LACK(oracle, portion, terms, shapes, base)
     assert lack is not None
     return penalized.Lack(total=lack.total + float(store_of(oracle).records.values.sum()), deviation=lack.deviation)
 

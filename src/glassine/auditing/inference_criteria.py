@@ -189,13 +189,13 @@ def NAMED_BY_THRESHOLDS(limit: int, named: NamedPeople, case: Case) -> Check:
         return passed(none if not named.number else f"No more than {limit:,} {case.counted} are flagged.", named.number)
     if named.number > limit and not named.n_private and not named.inferred:
         return unknown(
-            f"Every threshold is a public cut point, but {FIGURE} {case.counted} at most may be alone at the "
+            f"Every threshold is a public cut point, but {FIGURE} of all {case.counted} can be alone at the "
             "values beside one: only the records show whether thresholds name them.",
             named.number,
         )
     if named.number > limit:
         meaning = (
-            f"{FIGURE} {case.counted} at most can be flagged: thresholds may be midpoints of two training values in "
+            f"Thresholds can flag {FIGURE} of all {case.counted}: they may be midpoints of two training values in "
             "sparsely populated ranges."
         )
         if named.bounded:
@@ -216,7 +216,7 @@ def NAMED_BY_THRESHOLDS(limit: int, named: NamedPeople, case: Case) -> Check:
         return passed("Every threshold is a public cut point.", 0)
     if not named.number:
         return passed("Every threshold is public, or lies between values that many records are expected to have.", 0)
-    return passed(f"{FIGURE} {case.counted} at most can be flagged by thresholds.", named.number)
+    return passed(f"Thresholds can flag {FIGURE} of all {case.counted}.", named.number)
 
 
 # Identifiers.

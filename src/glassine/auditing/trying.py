@@ -171,7 +171,7 @@ def try_remedy(
     >>> text = b"classes: [a] [b]\nif [age <= 40] then [a] ([30 ; 0] examples)\nelse [b] ([10 ; 20] examples)"
     >>> file, ages = FileContent(path=Path("rules.txt"), data=text), Domain({"age": Integer(0, 99)})
     >>> limits = Policy(purest_leaf=0.7)
-    >>> before = audit(load_file(file, ages), domain=ages, policy=limits)
+    >>> before = audit(load_judged(file, ages), domain=ages, policy=limits)
     >>> (one,) = (r for r in remedies_to_try(before.advice) if r.action == "scrub")
     >>> tried = try_remedy(file, one, domain=ages, policy=limits)
     >>> tried.does

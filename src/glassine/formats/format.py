@@ -83,7 +83,7 @@ class Format:
     --------
     >>> from glassine.formats.registry import formats
     >>> [format.name for format in formats() if format.read_all is not None]
-    ['LightGBM', 'scikit-learn forest', 'ONNX', 'PMML', 'XGBoost', 'imodels tree', 'treelite']
+    ['LightGBM', 'scikit-learn forest', 'ONNX', 'PMML', 'XGBoost', 'imodels tree', 'treelite', 'Glassine']
     """
 
     name: str

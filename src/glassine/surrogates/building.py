@@ -20,7 +20,7 @@ from glassine.surrogates.answers import Names, distinct_records
 from glassine.surrogates.distances import DomainMetric, as_metric
 from glassine.surrogates.explaining import Ask
 from glassine.surrogates.fitting import ReleaseRecords, joined_groups, metric_of, representatives_of
-from glassine.surrogates.goals import ExplanationChoice, Trial, choose
+from glassine.surrogates.goals import ExplanationChoice, TriedRelease, choose
 from glassine.surrogates.group_trees import grow_trees
 from glassine.surrogates.intake import Attributes, Material
 from glassine.surrogates.reading import Record
@@ -138,12 +138,12 @@ def build(plan: ExplainerPlan, material: Material, ask: Ask) -> Built:
     groupings: dict[int | None, Grouping] = {}
     every: dict[tuple[int | None, int | None], Built] = {}
 
-    def tried(k: int | None, depth: int | None) -> Trial:
+    def tried(k: int | None, depth: int | None) -> TriedRelease:
         one = plan.at(k, depth)
         if k not in groupings:
             groupings[k] = grouped(one, material)
         built = every[k, depth] = _grown(one, material, groupings[k])
-        return Trial(built.release, built.training.columns, built.training.answers, ask)
+        return TriedRelease(built.release, built.training.columns, built.training.answers, ask)
 
     measured_on = ON_QUERIES if plan.records == "queries" else "records"
     release, choice = choose(plan.sizes(material.n_units), plan.depths, tried, plan.goal, measured_on)

@@ -155,7 +155,7 @@ class ExplanationChoice:
         )
 
 
-class Trial:
+class TriedRelease:
     """A release tried on some records, whose explanations the black box judges.
 
     Parameters
@@ -255,7 +255,7 @@ class _Measured:
     shares: ExplanationShares
 
 
-def protocol_for(trial: Trial, goal: ExplanationGoal) -> list[_Measured]:
+def protocol_for(trial: TriedRelease, goal: ExplanationGoal) -> list[_Measured]:
     """Return the protocols that were measured of a release, in order: the first that reaches a goal is the last."""
     out: list[_Measured] = []
     release = trial.release
@@ -277,7 +277,7 @@ def protocol_for(trial: Trial, goal: ExplanationGoal) -> list[_Measured]:
 def choose(
     sizes: Sequence[int | None],
     depths: Callable[[int | None], Sequence[int | None]],
-    tried: Callable[[int | None, int | None], Trial],
+    tried: Callable[[int | None, int | None], TriedRelease],
     goal: ExplanationGoal,
     measured_on: str,
 ) -> tuple[SurrogateRelease, ExplanationChoice]:

@@ -18,6 +18,7 @@ from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterErr
 from glassine.microaggregation.metric import distance_in
 from glassine.records.arrays import Bools, Ints
 from glassine.records.columns import ConformedColumns
+from glassine.records.containers import schema
 from glassine.records.reading import read as read_cells
 from glassine.surrogates import settings
 from glassine.surrogates.answers import Answers, Names, index_of
@@ -127,6 +128,11 @@ class Intake:
         """Return the form of the records by their schema; raise what the schema alone can raise."""
         X, y, domain = self._X, self._y, self._explainer.domain
         self.layout = layout_of(X, domain)
+        names = schema(X).names if isinstance(y, str) else None
+        if names is not None and y not in names:
+            raise InvalidDataError(
+                f"the records lack the column {y!r} of the labels.", remedy="Add it, or name another."
+            )
         if y is not None and not isinstance(y, str) and hasattr(X, "__len__") and hasattr(y, "__len__"):
             check_lengths(len(next(iter(X.values()))) if isinstance(X, dict) else len(X), len(y))
         return self.layout

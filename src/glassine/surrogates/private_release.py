@@ -29,7 +29,7 @@ from glassine.sealed.trees import Tree, TreeClass
 from glassine.surrogates.answers import Answers, NumericAnswer
 from glassine.surrogates.building import ON_QUERIES, Built, Grouping, assembled, draw_queries, grouped
 from glassine.surrogates.explaining import Ask
-from glassine.surrogates.goals import ExplanationChoice, Trial, choose
+from glassine.surrogates.goals import ExplanationChoice, TriedRelease, choose
 from glassine.surrogates.intake import Attributes, Intake, Material, planned_in
 from glassine.surrogates.private_trees import certify_labels, certify_partition, tree_budget, tree_class_of
 from glassine.surrogates.reading import read_rows
@@ -208,19 +208,19 @@ class _PublicJudge:
         goal, n_groups = self.plan.goal, len(grouping.points)
         assert goal is not None  # noqa: S101 - there is a judge only of a goal
 
-        def tried(k: int | None, depth: int | None) -> Trial:
+        def tried(k: int | None, depth: int | None) -> TriedRelease:
             every = tree_class_of(self.domain, material.outcome.tree_classes, depth or 1)
             best = GroupTrees(members=every, n_groups=n_groups).exact(_parts(material, grouping.groups))
             trees = tuple(_published(every, tree, material.outcome, self.domain) for tree in best)
             trial = assembled(self.plan, material, grouping, trees, Certificate.none(WHOLE_PARTITION)).release
-            return Trial(trial, material.columns, material.answers, ask)
+            return TriedRelease(trial, material.columns, material.answers, ask)
 
         return choose((None,), self.plan.depths, tried, goal, ON_QUERIES)[1]
 
     def of(self, built: Built, plan: ExplainerPlan) -> Built:
         """Return a release with the protocol that explains the queries as the goal says, and what was measured."""
         material, ask = self._asked()
-        trial = Trial(built.release, material.columns, material.answers, ask)
+        trial = TriedRelease(built.release, material.columns, material.answers, ask)
         assert plan.goal is not None  # noqa: S101 - there is a judge only of a goal
         final, choice = choose(
             (None,), lambda _: (plan.growth.max_depth,), lambda k, depth: trial, plan.goal, ON_QUERIES

@@ -163,7 +163,16 @@ def layout_of(X: object, domain: Domain) -> Layout:
     if isinstance(X, list | tuple):
         # What rows hold is theirs: their keys and types are not looked at.
         return Layout(names=domain.names)
-    check_types(schema(X), {name: domain[name] for name in domain})
+    columns = schema(X)
+    if columns.names is not None:
+        for name in domain:
+            is_column(name, columns.names)
+    elif getattr(X, "ndim", 2) != 2 or getattr(X, "shape", (0, len(domain)))[1] != len(domain):
+        raise InvalidDataError(
+            f"records without names must have {len(domain)} columns, those of the domain, got the shape {X.shape}.",  # type: ignore[attr-defined]
+            remedy="Give the columns of the domain, in its order.",
+        )
+    check_types(columns, {name: domain[name] for name in domain})
     if isinstance(X, RecordsFile):
         return Layout(names=domain.names, backend="polars")
     frame = None if isinstance(X, Mapping) else frame_of(X)

@@ -106,7 +106,7 @@ def choices(*, classes: bool, n_terms: int, n_records: float, mu: float, pairs: 
     Examples
     --------
     >>> [choices(classes=True, n_terms=14, n_records=26_000, mu=mu).rounds for mu in (0.03, 0.1, 0.24, 0.8)]
-    [12, 15, 20, 38]
+    [12, 16, 20, 38]
     """
     signal = strength(n_terms=n_terms, n_records=n_records, mu=mu)
     # By released figures alone: the choice is post-processing.
