@@ -330,6 +330,26 @@ def test_an_explainer_refuses_before_the_charge_what_its_certificate_names(case:
     assert not book.entries("people")
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda X, y: (X.drop("job"), y), "data lack the column 'job'"),
+        (lambda X, y: (X, "ill"), "lack the column 'ill' of the labels"),
+        (lambda X, y: (X.select("age").to_numpy(), y), "must have 3 columns"),
+        (lambda X, y: (X["age"].to_numpy(), y), "must have 3 columns"),
+    ],
+)
+def test_an_explainer_refuses_columns_that_are_not_there_before_the_charge(
+    change: Callable[[pl.DataFrame, Any], tuple[Any, Any]], says: str, tmp_path: Path
+) -> None:
+    book = glassine.Ledger(tmp_path / "budget.sqlite")
+    book.budget("people", 10.0, 0.1)
+    X, y = change(PEOPLE, target(SIMPLEST["tree"]()).tolist())
+    with pytest.raises(InvalidDataError, match=says):
+        explainer(labels="true", ledger=book, dataset="people").fit(X, y)
+    assert not book.entries("people")
+
+
 def test_one_odd_record_among_others_is_no_reason_for_an_explainer_to_refuse() -> None:
     labels = target(SIMPLEST["tree"]()).tolist()
     for place, odd in enumerate(ODD):
