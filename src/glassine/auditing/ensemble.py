@@ -165,10 +165,10 @@ class EnsembleSubject(Subject):
         if self.inputs.public or self.table is None:
             return None
         try:
-            found = self.ensemble.apply(_columns_for(self, self.table))
+            places = self.ensemble.apply(_columns_for(self, self.table))
         except Exception:  # What a foreign estimator cannot apply to these records has no figure
             return None
-        return found if found is not None and len(found) else None
+        return places if places is not None and len(places) else None
 
     @cached_property
     def alone(self) -> float | None:

@@ -87,11 +87,11 @@ class RegionCounter:
     def measure(self, region: Region) -> Measure:
         """Return the number of records of a region, or its volume, exactly."""
         space, bound = self._space, self._bound(region)
-        held = self._measure(region, bound)
-        self._held[id(region)] = region, held
+        count = self._measure(region, bound)
+        self._held[id(region)] = region, count
         if bound == space.tested:
-            return held * space.untested
-        return held * product([total for factor, total in enumerate(space.totals) if factor not in bound])
+            return count * space.untested
+        return count * product([total for factor, total in enumerate(space.totals) if factor not in bound])
 
     def share(self, region: Region) -> Fraction:
         """Return the share of the space that a region is, exactly.
@@ -99,8 +99,8 @@ class RegionCounter:
         Factors that nothing constrains cancel, and are never multiplied.
         """
         bound = self._bound(region)
-        held = self._held[id(region)][1] if id(region) in self._held else self._measure(region, bound)
-        return Fraction(held) / product([self._space.totals[factor] for factor in bound])
+        count = self._held[id(region)][1] if id(region) in self._held else self._measure(region, bound)
+        return Fraction(count) / product([self._space.totals[factor] for factor in bound])
 
     def _bound(self, region: Region) -> frozenset[int]:
         """Return the factors that a literal of the space or a box of the region constrains."""

@@ -88,8 +88,8 @@ def _part(cell: Any) -> str:
     return f"{cell}: {'no counts' if counts is None else ', '.join(f'{count:g}' for count in counts)}"
 
 
-def _listed(found: Counter[str]) -> dict[str, Any]:
-    every = list(found.elements())
+def _listed(differences: Counter[str]) -> dict[str, Any]:
+    every = list(differences.elements())
     return {"n": len(every), "first": every[:MOST]}
 
 

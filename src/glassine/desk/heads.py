@@ -82,11 +82,11 @@ def check_head(desk: Desk, path: Path, public_key: str | None = None) -> str:
     events = desk.refresh().events
     if identity != desk.identity:
         raise DeskError(f"{path} is of the record of another desk.", remedy="Name its folder.", path=path)
-    found = events[entries - 1].hash if 0 < entries <= len(events) else ""
-    if found != head:
+    digest = events[entries - 1].hash if 0 < entries <= len(events) else ""
+    if digest != head:
         raise DeskError(
             f"the record of {desk.folder.path} is not the one that {path} was exported from: "
-            f"its entry {entries} {'differs' if found else 'is missing'}.",
+            f"its entry {entries} {'differs' if digest else 'is missing'}.",
             remedy="It was rewritten, or replaced by an older copy. Ask who can write to the folder.",
             path=path,
         )

@@ -157,16 +157,16 @@ def _write(desk: Desk, state: DeskState, signing: Signing, target: Path, render:
 
 def _content(folder: Path) -> dict[str, str | None]:
     """Return the SHA-256 of every regular file under a folder, by its path; None for what is no such file."""
-    found: dict[str, str | None] = {}
+    digests: dict[str, str | None] = {}
     for place, folders, names in os.walk(folder):
         for name in (*names, *folders):
             path = Path(place, name)
             status = path.lstat()
             if stat.S_ISREG(status.st_mode):
-                found[str(path.relative_to(folder))] = Desk.folder_digest(path)
+                digests[str(path.relative_to(folder))] = Desk.folder_digest(path)
             elif not stat.S_ISDIR(status.st_mode):
-                found[str(path.relative_to(folder))] = None
-    return found if not folder.is_symlink() else {"": None}
+                digests[str(path.relative_to(folder))] = None
+    return digests if not folder.is_symlink() else {"": None}
 
 
 def _signed_off(folder: Path) -> object:

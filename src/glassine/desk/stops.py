@@ -62,7 +62,7 @@ def stops(path: Path, domain: Domain, limits: str, members: Sample, holdout: Sam
         (-1, "keep"),
         *itertools.product(LEAVES, COUNTS),
     ]
-    held = None if holdout.data is None else holdout
+    others = None if holdout.data is None else holdout
     for smallest, counts in settings:
         try:
             copy = model
@@ -74,7 +74,7 @@ def stops(path: Path, domain: Domain, limits: str, members: Sample, holdout: Sam
         if data in seen:
             continue
         seen.add(data)
-        findings = audit(copy, members.data, members.target, domain=domain, policy=policy, holdout=held)
+        findings = audit(copy, members.data, members.target, domain=domain, policy=policy, holdout=others)
         number = len(seen) - 1
         write_json(json.loads(data), f"stop-{number}.json")
         failed = [check.meaning for check in findings.checks if check.status == "fail"]

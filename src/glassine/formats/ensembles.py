@@ -54,8 +54,8 @@ def together(forest: Forest, scoring: Scoring | None, *, placed: Placement, **fa
 def pure_leaves(tree: DecisionTree) -> Bools | None:
     """Return which leaves publish one outcome for all of their records, shape (leaves,); None where they do not say."""
     shares = [cell.evidence.shares(len(tree.classes or ())) for cell in tree.cells]
-    known = [max(own) for own in shares if own is not None]
-    return np.array(known) >= PURE if len(known) == len(shares) else None
+    largest = [max(own) for own in shares if own is not None]
+    return np.array(largest) >= PURE if len(largest) == len(shares) else None
 
 
 def _certain(trees: Sequence[DecisionTree], n_records: int | None) -> tuple[int, int] | None:

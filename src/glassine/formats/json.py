@@ -191,9 +191,9 @@ MODELS: dict[str, tuple[type[PublishedModel], Codec[Any]]] = {
 
 def _forest_of(values: object, domain: Domain | None = None) -> Forest:
     """Return all trees of a file: those of an ensemble, or one."""
-    found = ensemble_of(values)
-    if found is not None and found.scoring is not None:
-        return found.scoring.forest
+    ensemble = ensemble_of(values)
+    if ensemble is not None and ensemble.scoring is not None:
+        return ensemble.scoring.forest
     model = from_dict(values)
     if not isinstance(model, DecisionTree):
         raise UnsupportedModelError(f"this is a {model}, not trees.", remedy="Read it with load_model.")
@@ -202,11 +202,11 @@ def _forest_of(values: object, domain: Domain | None = None) -> Forest:
 
 def _model_of(values: object, domain: Domain | None = None, tree: int | None = None) -> PublishedModel:
     """Return the model of a file; of an ensemble the tree that is asked for."""
-    found = ensemble_of(values)
-    if found is None or found.scoring is None:
+    ensemble = ensemble_of(values)
+    if ensemble is None or ensemble.scoring is None:
         place_of(1, tree, "the file")  # one model has one place
         return from_dict(values)
-    trees = found.scoring.forest.trees
+    trees = ensemble.scoring.forest.trees
     place = place_of(len(trees), tree, "the ensemble")
     return replace(trees[place], source=source_of("an ensemble", place, len(trees)))
 

@@ -98,10 +98,10 @@ def read_nodes(plain: Any) -> tuple[Node, ...]:
         raise Refused(f"must hold {sum(columns['branches']):,} places, one for each branch").within(".child")
     conditions = _rows(OBJECT.decode(plain.get("if", {})), len(columns["child"]))
     branches = ({"if": literal, "child": child} for literal, child in zip(conditions, columns["child"], strict=True))
-    shown = {key: column for key, column in plain.items() if key not in ("branches", "if", "child")}
+    own_columns = {key: column for key, column in plain.items() if key not in ("branches", "if", "child")}
     out = []
     for number, (count, evidence) in enumerate(
-        zip(columns["branches"], _rows(shown, len(columns["branches"])), strict=True)
+        zip(columns["branches"], _rows(own_columns, len(columns["branches"])), strict=True)
     ):
         try:
             out.append(NODE.decode({"branches": list(islice(branches, count)), **evidence}))

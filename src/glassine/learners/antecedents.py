@@ -81,12 +81,12 @@ class LiteralPlan:
             return None
         points = {name: candidates(self.domain, name) for name in self.quantiled}
         numbers = {name: self.domain[name] for name in self.quantiled}
-        apart = {
+        special = {
             name: tuple(code_ends(number, code) for code in number.codes)
             for name, number in numbers.items()
             if isinstance(number, Integer | Real) and number.codes
         }
-        return Quantiles(points=points, number=self.n_quantiles, apart=apart)
+        return Quantiles(points=points, number=self.n_quantiles, apart=special)
 
     def with_cuts(self, cuts: Mapping[str, Sequence[float]]) -> list[Literal]:
         """Return the literals, with thresholds at the quantiles that were asked for."""

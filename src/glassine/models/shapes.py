@@ -373,8 +373,8 @@ def _slots(bins: NumericBins, length: float, *, slot: bool) -> list[float]:
 
 def _inner(bins: NumericBins, length: float, *, slot: bool) -> float:
     """Return how much of an axis the numbers get."""
-    apart = sum(_slots(bins, length, slot=slot))
-    return length - apart - GAP if apart else length
+    special = sum(_slots(bins, length, slot=slot))
+    return length - special - GAP if special else length
 
 
 def _marks(bins: Bins, length: float, *, slot: bool) -> list[tuple[float, str]]:

@@ -113,14 +113,14 @@ class Quantiles(Query[dict[str, tuple[float, ...]]]):
         self, records: SealedRecords, name: str, candidates: Sequence[float] | None = None
     ) -> tuple[Array, Ints | None]:
         """Return the values of a number that are neither missing nor special codes, and how often each occurs."""
-        apart = self.apart.get(name, ())
+        special = self.apart.get(name, ())
         cuts = candidates
-        if candidates is not None and apart:
+        if candidates is not None and special:
             # An engine distinguishes no more than these.
-            cuts = sorted({*candidates, *(end for ends in apart for end in ends if math.isfinite(end))})
+            cuts = sorted({*candidates, *(end for ends in special for end in ends if math.isfinite(end))})
         values, times = records.numbers(name, cuts)
         kept = np.ones(len(values), dtype=np.bool_)
-        for low, high in apart:
+        for low, high in special:
             kept &= ~((values > low) & (values <= high))
         return values[kept], None if times is None else times[kept]
 

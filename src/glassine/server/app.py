@@ -233,14 +233,14 @@ def _finite(answer: dict[str, Any]) -> dict[str, Any]:
     """Return an answer whose distances and costs are numbers of JSON: squares of large differences overflow."""
     if "distance" not in answer:
         return answer
-    shown = {
+    finite = {
         kind: [
             {name: min(part, LARGEST) if isinstance(part, float) else part for name, part in contrast.items()}
             for contrast in answer[kind]
         ]
         for kind in ("contrasts", "candidates")
     }
-    return {**answer, "distance": min(answer["distance"], LARGEST), **shown}
+    return {**answer, "distance": min(answer["distance"], LARGEST), **finite}
 
 
 def _openapi(release: SurrogateRelease, *, decides: bool, title: str) -> dict[str, Any]:

@@ -61,12 +61,12 @@ def explain_checked(
     bare = release.explain(record, decision, n_contrasts=0, **how)
     if not most:
         return bare
-    found = release.changes(record, bare.group, constraints, CHECKED_MARGINS)
-    if not found:
+    changes = release.changes(record, bare.group, constraints, CHECKED_MARGINS)
+    if not changes:
         return bare
-    answers = ask([changed(record, one) for one in found])
+    answers = ask([changed(record, one) for one in changes])
     leaves: dict[tuple[Any, ...], list[Contrast]] = {}
-    for one, answer in zip(found, answers, strict=True):
+    for one, answer in zip(changes, answers, strict=True):
         leaf = (one.decision, *((change.attribute, change.condition) for change in one.changes))
         said = replace(one, confirmed=confirms(release, one, answer, constraints))
         leaves.setdefault(leaf, []).append(said)

@@ -199,17 +199,17 @@ class TriedRelease:
     def shares(self, n_closest: int, protocol: Protocol) -> ExplanationShares:
         """Return what the explanations by a protocol say."""
         chosen = self._chosen(n_closest, splits=protocol.splits)
-        found = self._changes(n_closest, protocol)
+        changes = self._changes(n_closest, protocol)
         if protocol.votes:
             voted = self.release.voted
-            found = [(i, one) for i, one in found if voted(self._records[i], one, UNCONSTRAINED, protocol.votes)]
-        shown: list[tuple[int, Contrast]] = []
+            changes = [(i, one) for i, one in changes if voted(self._records[i], one, UNCONSTRAINED, protocol.votes)]
+        proposed: list[tuple[int, Contrast]] = []
         many: dict[int, int] = {}
-        for i, one in found:
+        for i, one in changes:
             many[i] = many.get(i, 0) + 1
             if many[i] <= PROPOSED:
-                shown.append((i, one))
-        right = self._confirmed(shown)
+                proposed.append((i, one))
+        right = self._confirmed(proposed)
         return ExplanationShares(
             n_records=len(self._records),
             conditions=float(self._splits[chosen].mean()),
@@ -230,9 +230,9 @@ class TriedRelease:
             ]
         return self._found[key]
 
-    def _confirmed(self, shown: Sequence[tuple[int, Contrast]]) -> list[bool]:
+    def _confirmed(self, proposed: Sequence[tuple[int, Contrast]]) -> list[bool]:
         """Return whether the black box confirms changes; what was asked before is not asked again."""
-        after = [changed(self._records[i], one) for i, one in shown]
+        after = [changed(self._records[i], one) for i, one in proposed]
         keys = [tuple(record.values()) for record in after]
         new: dict[tuple[Any, ...], Record] = {
             key: record for key, record in zip(keys, after, strict=True) if key not in self._said
@@ -241,7 +241,7 @@ class TriedRelease:
             self._said.update(zip(new, self._ask(list(new.values())), strict=True))
         return [
             confirms(self.release, one, self._said[key], UNCONSTRAINED)
-            for (_, one), key in zip(shown, keys, strict=True)
+            for (_, one), key in zip(proposed, keys, strict=True)
         ]
 
 

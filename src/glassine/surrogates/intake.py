@@ -143,12 +143,12 @@ class Intake:
         wanted: dict[str, Attribute] = {name: domain[name] for name in domain}
         own = {y: Category(self.outcome.tree_classes or (0,), missing=True)} if isinstance(y, str) else {}
         cells, flags = read_cells(self._X, wanted | own)
-        columns, known = described(cells, flags, domain)
+        columns, inside = described(cells, flags, domain)
         return Attributes(
-            asked=self.layout.of_columns(columns.take(np.flatnonzero(known))) if known.any() else None,
+            asked=self.layout.of_columns(columns.take(np.flatnonzero(inside))) if inside.any() else None,
             native=None,
             columns=columns,
-            described=known,
+            described=inside,
             domain=domain,
             domain_declared=True,
             own_labels=np.asarray(cells.array(y), dtype=np.int64) if isinstance(y, str) else None,

@@ -194,14 +194,14 @@ def described(cells: ConformedColumns, flags: Flags, domain: Domain) -> tuple[Co
     What a record is read as follows from that record and the domain alone: see `surrogates/private_trees.md`.
     """
     columns, flags = cells.restrict(domain.names), flags.restrict(domain.names)
-    known = np.ones(columns.n_records, dtype=bool)
+    inside = np.ones(columns.n_records, dtype=bool)
     for name in domain:
-        known &= ~flags.where(name, Flag.UNDECLARED)
+        inside &= ~flags.where(name, Flag.UNDECLARED)
         if not domain[name].missing:
-            known &= ~flags.where(name, Flag.MISSING)
+            inside &= ~flags.where(name, Flag.MISSING)
         if name in columns.codes:
-            known &= ~flags.where(name, Flag.INFINITE)
-    return settled(columns, flags), known
+            inside &= ~flags.where(name, Flag.INFINITE)
+    return settled(columns, flags), inside
 
 
 def _typed(cells: npt.NDArray[np.object_], domain: Domain) -> AnyArray:

@@ -224,14 +224,14 @@ class SurrogateRelease(Displayed):
         tree = self.trees[chosen]
         path, literals = way_of(tree, record)
         own = answers.value(self._place(chosen, record))
-        found: tuple[Contrast, ...] = ()
+        changes: tuple[Contrast, ...] = ()
         if most or constraints.seeks:
-            found = self.changes(record, chosen, constraints, (self.protocol.margin,))
+            changes = self.changes(record, chosen, constraints, (self.protocol.margin,))
         goal: Goal | None = None
         if constraints.seeks:
-            goal = "met" if constraints.sought(own) else "within reach" if found else "out of reach"
+            goal = "met" if constraints.sought(own) else "within reach" if changes else "out of reach"
         if most and self.protocol.votes:
-            found = tuple(one for one in found if self.voted(record, one, constraints, self.protocol.votes))
+            changes = tuple(one for one in changes if self.voted(record, one, constraints, self.protocol.votes))
         return Explanation(
             decision=answer,
             tree_decision=own,
@@ -245,7 +245,7 @@ class SurrogateRelease(Displayed):
             tree=tree,
             path=path,
             conditions=conditions_of(literals),
-            candidates=found[:most],
+            candidates=changes[:most],
             tolerance=None if self.answer is None else self.answer.tolerance,
             goal=goal,
         )

@@ -79,8 +79,8 @@ class ExplainerPlan:
         """Return the depths that a goal may choose for groups of a size, the usual one first."""
         if self.depth_stated:
             return (self.growth.max_depth,)
-        usual = PRIVATE_DEPTH if self.epsilon is not None else depth_of(k or self.k)
-        return (usual, usual - 1)
+        default = PRIVATE_DEPTH if self.epsilon is not None else depth_of(k or self.k)
+        return (default, default - 1)
 
     def at(self, k: int | None, depth: int | None) -> ExplainerPlan:
         """Return the plan with another size of groups and depth."""
@@ -245,8 +245,8 @@ def _goal(explainer: Any, *, form: str, partition: str, of_people: bool) -> Expl
     goal: object = explainer.goal
     private = explainer.epsilon is not None
     if isinstance(goal, str) and goal == "auto":
-        usual = form == "restricted" and not private and partition == "microaggregation" and of_people
-        return ExplanationGoal() if usual else None
+        default = form == "restricted" and not private and partition == "microaggregation" and of_people
+        return ExplanationGoal() if default else None
     if goal is None:
         return None
     if not isinstance(goal, ExplanationGoal):

@@ -114,12 +114,12 @@ def _families(constraints: Constraints) -> list[_Family]:
         first, last = int(families.families[f]), int(families.families[f + 1])
         sizes = families.sizes[first:last]
         one = np.cumsum(sizes)[:-1] if families.kinds[f] == THRESHOLD else sizes
-        known = families.known[first:last][: len(one)]
+        learned = families.known[first:last][: len(one)]
         least = np.minimum(one, sizes.sum() - one)
-        if families.kinds[f] != MULTIWAY and not (known & (least >= (constraints.smallest or 1))).any():
+        if families.kinds[f] != MULTIWAY and not (learned & (least >= (constraints.smallest or 1))).any():
             continue
         group = np.repeat(np.arange(last - first, dtype=np.int32), np.diff(families.groups[first : last + 1]))
-        out.append(_Family(int(families.kinds[f]), int(families.splits[f]), families.members(f), group, sizes, known))
+        out.append(_Family(int(families.kinds[f]), int(families.splits[f]), families.members(f), group, sizes, learned))
     for v in sorted({family.split for family in out}):
         split = people.splits[v]
         sizes = np.bincount(split.branch, weights=people.sizes[split.members]).astype(np.int64)
@@ -219,8 +219,8 @@ def lay_out(disclosure: Disclosure) -> Board:
             path_starts,
             starts,
             *(
-                np.append(np.full(n_leaves, -1) if known is None or not free else known, -1)
-                for known in (leaves.labels, leaves.correct)
+                np.append(np.full(n_leaves, -1) if array is None or not free else array, -1)
+                for array in (leaves.labels, leaves.correct)
             ),
         ),
         quasi=records(QUASI, people.leaf, group_starts[:-1]),

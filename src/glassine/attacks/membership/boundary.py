@@ -95,8 +95,8 @@ def boundary_attack(
             from glassine.formats import as_model, tree_or_rules
 
             plain = tree_or_rules(as_model(model))
-        sides, known = answered(plain, inside, outside), known_sides(plain, inside, outside)
-        pool = known[0].join(known[1])
+        sides, true_sides = answered(plain, inside, outside), known_sides(plain, inside, outside)
+        pool = true_sides[0].join(true_sides[1])
         far = boundary_distances(plain, pool.columns(plain.attributes))
         m = len(sides[0].truth)
         scores = [np.where(s.correct, part, 0.0) for s, part in zip(sides, (far[:m], far[m:]), strict=True)]
@@ -216,19 +216,19 @@ class _Metric:
 
     def _allowed(self, attribute: str, wanted: frozenset[Literal]) -> AnyArray:
         values = self._candidates(attribute)
-        held = np.ones(len(values), dtype=bool)
+        allowed = np.ones(len(values), dtype=bool)
         for literal in wanted:
-            held &= literal.holds(values)
-        return values[held]
+            allowed &= literal.holds(values)
+        return values[allowed]
 
     def cost(self, attribute: str, wanted: frozenset[Literal]) -> Array:
         """Return how far each record is from satisfying some conditions on an attribute, shape (n,)."""
         values, at = self._distinct(attribute)
         if (attribute, wanted) not in self._known:
-            held = np.ones(len(values), dtype=bool)
+            holding = np.ones(len(values), dtype=bool)
             for literal in wanted:
-                held &= literal.holds(values)
-            self._known[attribute, wanted] = np.where(held, 0.0, self._moves(attribute, values, wanted))
+                holding &= literal.holds(values)
+            self._known[attribute, wanted] = np.where(holding, 0.0, self._moves(attribute, values, wanted))
         return self._known[attribute, wanted][at]
 
     def _moves(self, attribute: str, values: AnyArray, wanted: frozenset[Literal]) -> Array:

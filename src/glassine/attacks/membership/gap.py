@@ -289,8 +289,8 @@ def _binned(X: Array, others: Array) -> tuple[Array, Array]:
         if np.count_nonzero(np.diff(values)) < MOST_BINS:
             continue
         edges = values[np.arange(1, MOST_BINS) * len(values) // MOST_BINS]
-        for given, out in ((X, made), (others, also)):
-            out[:, j] = np.where(np.isnan(given[:, j]), np.nan, np.searchsorted(edges, given[:, j]))
+        for columns, out in ((X, made), (others, also)):
+            out[:, j] = np.where(np.isnan(columns[:, j]), np.nan, np.searchsorted(edges, columns[:, j]))
     return made, also
 
 

@@ -85,10 +85,10 @@ def _columns(model: TreeEnsemble, candidates: LabelledRecords) -> Iterator[tuple
     whole = getattr(model.estimator, "best_estimator_", model.estimator)
     end: Any = whole.steps[-1][1] if len(getattr(whole, "steps", ())) > 1 else None
     if not hasattr(end, "_predictors"):
-        given = candidates.columns(model.attributes)
+        inputs = candidates.columns(model.attributes)
         for name, bounds in model.thresholds.items():
-            if name in given:
-                yield name, bounds, column_of_numbers(given[name], name)
+            if name in inputs:
+                yield name, bounds, column_of_numbers(inputs[name], name)
         return
     with asking(type(whole).__name__):
         matrix = whole[:-1].transform(as_fitted(whole, candidates.native))

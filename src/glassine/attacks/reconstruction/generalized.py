@@ -158,17 +158,17 @@ class AttributeTree:
         names, box = list(self.domain), dict[int, Bools]()
         for literal in literals:
             k = names.index(literal.attribute)
-            held = _held(literal, self.values[k])
-            box[k] = box[k] & held if k in box else held
+            holding = _held(literal, self.values[k])
+            box[k] = box[k] & holding if k in box else holding
         return box
 
     def _region(self, box: dict[int, Bools], outside: Sequence[dict[int, Bools]]) -> tuple[float, float]:
         """Return the sums of a box without others: the box, less what each of them adds to those before it."""
-        if not all(held.any() for held in box.values()):
+        if not all(mask.any() for mask in box.values()):
             return 0.0, 0.0
         mass, logs = self._sums(box)
         for i, other in enumerate(outside):
-            both = box | {k: held & box[k] if k in box else held for k, held in other.items()}
+            both = box | {k: mask & box[k] if k in box else mask for k, mask in other.items()}
             less = self._region(both, outside[:i])
             mass, logs = mass - less[0], logs - less[1]
         return mass, logs
@@ -191,7 +191,7 @@ class AttributeTree:
         return mass, logs
 
 
-def generalized_dist_g(known: ProbabilisticDataset, joint: AttributeTree | Weights) -> float:
+def generalized_dist_g(published: ProbabilisticDataset, joint: AttributeTree | Weights) -> float:
     r"""Return Dist_G under a joint distribution: the share of the joint entropy that the model leaves.
 
     Parameters
@@ -237,19 +237,19 @@ def generalized_dist_g(known: ProbabilisticDataset, joint: AttributeTree | Weigh
     0.436
     """
     if isinstance(joint, AttributeTree):
-        if joint.domain != known.domain:
+        if joint.domain != published.domain:
             raise InvalidParameterError(
                 "the distribution has another domain than the model's.", remedy="Use one domain."
             )
-        parts = zip(known.model.cells, known.supports, strict=True)
+        parts = zip(published.model.cells, published.supports, strict=True)
         left = math.fsum(size * joint.entropy_within(cell.inside, cell.outside) for cell, size in parts if size)
-        return known.share_left(left, known.n_records * joint.entropy)
-    return _of_worlds(known, joint)
+        return published.share_left(left, published.n_records * joint.entropy)
+    return _of_worlds(published, joint)
 
 
-def _of_worlds(known: ProbabilisticDataset, weights: Weights) -> float:
-    names, n = list(known.domain), known.n_records
-    values = [_values(known.domain, name) for name in names]
+def _of_worlds(published: ProbabilisticDataset, weights: Weights) -> float:
+    names, n = list(published.domain), published.n_records
+    values = [_values(published.domain, name) for name in names]
     size = math.prod(len(own) for own in values)
     if n * math.log2(max(size, 2)) > math.log2(MOST_WORLDS):
         raise UndefinedMeasureError(
@@ -259,17 +259,17 @@ def _of_worlds(known: ProbabilisticDataset, weights: Weights) -> float:
     places = np.stack(np.meshgrid(*[np.arange(len(own)) for own in values], indexing="ij"), axis=-1)
     places = places.reshape(size, len(names))
     record = {name: own[places[:, k]] for k, (name, own) in enumerate(zip(names, values, strict=True))}
-    part = known.model.apply(record)
+    part = published.model.apply(record)
     worlds = np.stack(np.meshgrid(*[np.arange(size)] * n, indexing="ij"), axis=-1).reshape(size**n, n)
     found = np.asarray(weights({name: column[worlds] for name, column in record.items()}), dtype=np.float64)
     if found.shape != (len(worlds),) or not (found >= 0).all() or not np.isfinite(found).all():
         raise InvalidParameterError(f"weights must be {len(worlds):,} numbers of at least 0, one for each dataset.")
-    agrees = (part[worlds] == np.repeat(np.arange(len(known.supports)), known.supports)).all(axis=1)
+    agrees = (part[worlds] == np.repeat(np.arange(len(published.supports)), published.supports)).all(axis=1)
     if not found[agrees].sum() > 0:
         raise UndefinedMeasureError(
             "no dataset that agrees with the model has a weight above 0.", remedy="Give one such dataset a weight."
         )
-    return known.share_left(_entropy(found[agrees]), _entropy(found))
+    return published.share_left(_entropy(found[agrees]), _entropy(found))
 
 
 def _entropy(weights: Array) -> float:
@@ -328,9 +328,9 @@ def _joint(one: Indices, other: Indices, rows: int, columns: int, prior: float) 
 def _information(joint: Array) -> float:
     """Return the mutual information of two attributes, from their counts."""
     shares = joint / joint.sum()
-    apart = np.outer(shares.sum(axis=1), shares.sum(axis=0))
+    independent = np.outer(shares.sum(axis=1), shares.sum(axis=0))
     inside = shares > 0
-    return float((shares[inside] * np.log2(shares[inside] / apart[inside])).sum())
+    return float((shares[inside] * np.log2(shares[inside] / independent[inside])).sum())
 
 
 def _spanning(n: int, gains: Mapping[tuple[int, int], float]) -> list[int | None]:

@@ -189,8 +189,8 @@ def _encoded(model: Any, columns: list[Column]) -> list[Column]:
     for place, listed in enumerate(encoder.named_transformers_["encoder"].categories_):
         column, codes = columns[place], [float(code) for code in range(len(listed))]
         if isinstance(column, Coded):
-            known = dict(zip(map(float, listed), codes, strict=True))
-            out[place] = column.mapped(partial(_code_of, known))
+            places = dict(zip(map(float, listed), codes, strict=True))
+            out[place] = column.mapped(partial(_code_of, places))
         elif isinstance(column, Number) and not column.steps:
             out[place] = coded(column, list(listed), codes, math.nan)
         else:

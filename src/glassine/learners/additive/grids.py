@@ -296,8 +296,8 @@ class CountTree:
             first, last = (0, end) if parent is None else self.spans[parent]
             # From the first level on a special code is a node of its own, and thresholds part nodes.
             ends = (*self.grid.starts, *(end for code in self.coded for end in (code, code + 1)))
-            apart = {end for end in ends if first < end < last}
-            for start, stop in pairwise(sorted({*range(first, last, size), last, *apart})):
+            inner = {end for end in ends if first < end < last}
+            for start, stop in pairwise(sorted({*range(first, last, size), last, *inner})):
                 self.pending.append(len(self.spans))
                 if parent is not None:
                     self.children[parent].append(len(self.spans))
