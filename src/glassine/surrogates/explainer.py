@@ -96,7 +96,7 @@ class SurrogateExplainer(MeasuredExplainer):
         Number of cells of a public partition.
     fixed_black_box : bool, default=False
         You state that the black box was not trained on these records (or is itself private with respect to them).
-        Without it a guarantee on trees that were trained on its labels has a caveat.
+        Without it a guarantee has a caveat where trees are trained on its labels, or a goal is measured by its answers.
     n_closest : int, default=3
         Closest representatives among which a release answers by default.
     goal : ExplanationGoal, "auto" or None, default="auto"

@@ -128,14 +128,30 @@ class Intake:
         """Return the form of the records by their schema; raise what the schema alone can raise."""
         X, y, domain = self._X, self._y, self._explainer.domain
         self.layout = layout_of(X, domain)
+        if isinstance(y, str) and y in domain:
+            raise InvalidDataError(
+                f"the domain declares the labels {y!r} as an attribute, on which trees would split.",
+                remedy="Leave it out of the domain; the classes are declared by themselves.",
+            )
         names = schema(X).names if isinstance(y, str) else None
         if names is not None and y not in names:
             raise InvalidDataError(
                 f"the records lack the column {y!r} of the labels.", remedy="Add it, or name another."
             )
-        if y is not None and not isinstance(y, str) and hasattr(X, "__len__") and hasattr(y, "__len__"):
-            check_lengths(len(next(iter(X.values()))) if isinstance(X, dict) else len(X), len(y))
+        if not isinstance(y, str):
+            self.own_labels()
         return self.layout
+
+    def own_labels(self) -> None:
+        """Refuse labels whose number or form says before the charge that they are none."""
+        if isinstance(self._y, str):
+            raise InvalidDataError(
+                "the labels of a fit on microaggregated groups must be an array with one a record, got a name.",
+                remedy="Pass the column itself, and leave it out of the records.",
+            )
+        if self._y is not None and hasattr(self._X, "__len__") and hasattr(self._y, "__len__"):
+            X = self._X
+            check_lengths(len(next(iter(X.values()))) if isinstance(X, dict) else len(X), len(self._y))
 
     def each(self) -> Attributes:
         """Return the attributes, each record read alone."""

@@ -42,6 +42,10 @@ TRAINED_BOX = (
     "trees are trained on answers of a black box that may have been trained on the same records: what its answers "
     "reveal about them is not covered"
 )
+CHOSEN_BY_BOX = (
+    "the depth and the protocol were chosen by answers of a black box that may have been trained on the same records: "
+    "what they reveal about them is not covered"
+)
 ATTRIBUTES_OPEN = "no noise protects the attributes: the groups and representatives follow from them"
 
 N_QUERIES = 2_000
@@ -56,6 +60,7 @@ def build_private(plan: ExplainerPlan, intake: Intake) -> Built:
     before the charge, labels and answers after it.
     """
     if not plan.sealed:
+        intake.own_labels()
         attributes = intake.attributes()
         plan = planned_in(plan, attributes.domain)
         if attributes.domain.inferred:
@@ -77,7 +82,17 @@ def build_private(plan: ExplainerPlan, intake: Intake) -> Built:
         return attributes, grouped(plan, attributes)
 
     built = _paid(plan, intake, domain, plan.n_cells, opened)
-    return built if judge is None else judge.of(built, plan)
+    if judge is None:
+        return built
+    try:
+        return judge.of(built, plan)
+    except Exception:
+        # The trees are drawn and paid for: what only chooses how they are shown does not lose them.
+        warn_caller(
+            "the black box failed while the goal was measured; the release has the usual protocol, and no shares.",
+            UserWarning,
+        )
+        return built
 
 
 def _paid(
@@ -94,8 +109,14 @@ def _paid(
     labels_only = not plan.private_partition
     account = FitAccount(total=budget.total * (2 if labels_only else 1))
     question = GroupTrees(members=every, n_groups=n_groups, labels_only=labels_only)
-    boxed = plan.labels == "black-box" and not plan.fixed_black_box
-    reasons = {DOMAIN_FROM_DATA: domain.inferred, TRAINED_BOX: boxed}
+    # A black box enters by the labels of the trees, or by what it says of queries where a goal chooses.
+    by_labels, by_goal = plan.labels == "black-box", plan.goal is not None
+    open_box = not plan.fixed_black_box
+    reasons = {
+        DOMAIN_FROM_DATA: domain.inferred,
+        TRAINED_BOX: by_labels and open_box,
+        CHOSEN_BY_BOX: by_goal and open_box,
+    }
     caveats = tuple(text for text, holds in reasons.items() if holds)
 
     def certificate(events: tuple[Event, ...], paid: Paid) -> Certificate:
@@ -103,13 +124,15 @@ def _paid(
             "partition": f"{n_groups} public cells" if plan.private_partition else f"{plan.method} groups of {plan.k}",
             "model class": f"all trees of depth {plan.growth.max_depth} over public cut points",
         }
+        if plan.goal is not None:
+            public["chosen by the black box's answers to public queries"] = "depth and protocol"
         if plan.answer is None:
             public["classes"] = list(outcome.tree_classes or ())
         else:
             public["range of the answers"] = [plan.answer.lo, plan.answer.hi]
             public["step of the answers"] = plan.answer.step
         if plan.private_partition:
-            return certify_partition(epsilon, events, paid, public, black_box_labels=plan.labels == "black-box")
+            return certify_partition(epsilon, events, paid, public, asks_black_box=by_labels or by_goal)
         if plan.labels == "true":
             return certify_labels(epsilon, events, paid, public)
         return Certificate.none(f"{WHOLE_PARTITION}; {ATTRIBUTES_OPEN}")

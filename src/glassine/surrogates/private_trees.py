@@ -34,7 +34,7 @@ LABELS_ONLY = "change the true label of one record; all other attributes are pub
 FIXED = "the black box answers each record independently, and is the same function for all datasets"
 
 ANSWERED = "the black box answers every record of the domain with one label, or one number"
-"""It is asked on no other record; a fit in which it fails is refused."""
+"""On records it is asked after the charge alone; a fit in which it fails there ends with the one constant error."""
 
 
 def where_private_trees_split(domain: Domain) -> Domain:
@@ -69,10 +69,10 @@ def tree_budget(epsilon: float, trees: TreeClass, n_groups: int) -> FitBudget:
 
 
 def certify_partition(
-    epsilon: float, events: tuple[Event, ...], paid: Paid, public: dict[str, Any], *, black_box_labels: bool
+    epsilon: float, events: tuple[Event, ...], paid: Paid, public: dict[str, Any], *, asks_black_box: bool
 ) -> Certificate:
     """Return the certificate of trees on a partition into public cells."""
-    assumptions = (RECORDS, *REFUSALS, ANSWERED, TIMING, ONE_FIT, *((FIXED,) if black_box_labels else ()))
+    assumptions = (RECORDS, *REFUSALS, ANSWERED, TIMING, ONE_FIT, *((FIXED,) if asks_black_box else ()))
     return Certificate(
         epsilon=float(epsilon),
         events=events,

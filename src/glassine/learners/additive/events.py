@@ -15,6 +15,9 @@ from glassine.sealed.binned import Events
 
 OBJECTIVES = ("squared_error", "poisson")
 
+LEAST_EXPOSURE = 1e-9
+"""Least exposure relative to the largest: shares of smaller ones round to nothing."""
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CountsEvents:
@@ -81,6 +84,12 @@ def _exposed(exposure: Any, domain: Domain) -> Events:
         raise InvalidParameterError(
             f"the exposure {exposure!r} must be above 0 for each record, without missing values or special codes.",
             remedy="Declare its least value, such as one day of a year.",
+        )
+    if attribute.lo < attribute.hi * LEAST_EXPOSURE:
+        raise InvalidParameterError(
+            f"the least exposure must be at least {LEAST_EXPOSURE:g} of the largest, got {attribute.lo:g} and "
+            f"{attribute.hi:g} for {exposure!r}.",
+            remedy="Declare a narrower range.",
         )
     return Events(exposure=exposure, low=float(attribute.lo), high=float(attribute.hi))
 

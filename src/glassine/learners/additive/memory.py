@@ -66,7 +66,7 @@ def most_released(grids: Sequence[Grid], target: Target, algorithm: str, pairs: 
     outputs, n_classes = target.n_outputs, len(target.classes or ())
     levels = max((len(grid.sizes) for grid in grids), default=1)
     # The target is looked at twice at most.
-    values = 2 * max(3, n_classes) + levels * sum(grid.n_cells + 1 for grid in grids)
+    values = 2 * max(4, n_classes) + levels * sum(grid.n_cells + 1 for grid in grids)
     if algorithm == "boosting":
         steps = Boosting().epochs * len(grids)
         return levels + steps, values + steps * Boosting().leaves * outputs
