@@ -27,13 +27,12 @@ ROOMS = (
     *("data/table.py", "records/*.py", "data/labels.py"),
     "data/persons.py",
     *("learners/*.py", "learners/*/*.py", "sealed/*.py"),
-    *("surrogates/explainer.py", "surrogates/reading.py", "surrogates/fitting.py", "surrogates/building.py"),
-    "surrogates/answers.py",
+    *("surrogates/explainer.py", "surrogates/reading.py", "surrogates/fitting.py", "surrogates/intake.py"),
+    *("surrogates/answers.py", "surrogates/building.py", "surrogates/private_release.py"),
 )
 
 COVERED = {
     "Found array with 0 sample(s)": "there is at least one",
-    "records must be at least one, got none": "there is at least one",
     "X and y must have one length": "records, targets and identifiers are as many",
     "persons must hold one identifier for each record": "records, targets and identifiers are as many",
     "has the index of the records in another order": "their indexes are in one order",
@@ -88,6 +87,9 @@ NAMES_AND_SHAPES = (
     "has special codes in the domain, which are no numbers to predict",
     "is compared with a number, but the domain declares other values of it",
     'labels="true" needs y',
+    "records without names must have",
+    "as an attribute, on which trees would split",
+    "must be an array with one a record, got a name",
 )
 """Refusals that follow from parameters, from names of columns and from numbers of columns."""
 

@@ -31,7 +31,7 @@ from glassine.sealed.oracle import Oracle
 from glassine.sealed.queries import Cells, Counts, Gibbs, Label, Quantiles
 from glassine.sealed.store import HeldIntake, Store
 from glassine.sealed.trees import Leaf, Split, TreeClass
-from glassine.surrogates import building
+from glassine.surrogates import private_release
 from tests.contracts.test_private_fits import DOMAIN, LEARNERS, PEOPLE, PERSONS, SIMPLEST, target
 
 ODD = [None, "x", "", float("nan"), float("inf"), 10**400, b"x", [1], -5, True]
@@ -118,7 +118,7 @@ def test_no_kernel_is_compiled_after_the_charge(name: str, monkeypatch: pytest.M
         seen.append((before, signatures()))
         return out
 
-    for room in (door, building):
+    for room in (door, private_release):
         monkeypatch.setattr(room, "behind", watched)
     for one in kernels():
         # As in a fresh process: what other fits have loaded is forgotten.

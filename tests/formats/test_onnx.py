@@ -55,8 +55,9 @@ def run(data: bytes, columns: dict[str, npt.NDArray[Any]]) -> list[Any]:
 
 
 def in_single_precision(columns: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    """Return numbers as the decimals that identify them in single precision, which is how records hold them."""
     return {
-        name: values.astype(np.float32).astype(float) if values.dtype.kind == "f" else values
+        name: values.astype(np.float32).astype(str).astype(float) if values.dtype.kind == "f" else values
         for name, values in columns.items()
     }
 

@@ -120,7 +120,13 @@ def test_what_is_read_back_has_the_same_regions(case: Any) -> None:
     columns = answered(model, columns)
     if not len(next(iter(columns.values()))):
         return
-    back = as_model(to_sklearn(model, domain), domain)
+    try:
+        back = as_model(to_sklearn(model, domain), domain)
+    except UnsupportedModelError as error:
+        # An encoder cannot tell a category such as "" from a gap, where the domain does not list it.
+        if "from a missing value" not in str(error):
+            raise
+        return
     assert back.predict(columns).tolist() == model.predict(columns).tolist()
     # Records of one leaf there lie in one leaf or rule here.
     home: dict[int, int] = {}
