@@ -121,7 +121,7 @@ class Walk:
             return
         if quoted and "accept_guarantee = true" not in quoted and "Replace the inferred" not in sentence:
             raise AdviceError(f"{quoted} is no step")
-        if "Look through" in sentence:
+        if "ook through" in sentence:
             raise Asked  # a person, who does what no program can
         if "publisher" in sentence and not (self.subject.records and "etrain" in sentence):
             raise Asked

@@ -120,8 +120,11 @@ def advise(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[Remedy,
     out = [_recoded(case)] if case.odd else []
     if not failing and [check.rule for check in open_] == ["named_by_thresholds"] and not _knows_cuts(case):
         out.append(IF_PUBLIC)
-    out += [helpful for check in failing if (helpful := _remedy(policy, case, check)) is not None]
     guarantee = _about_guarantee(policy, case, failing, open_)
+    # What is merged by counts of the records makes a guarantee void, which covers it where it is accepted.
+    kept = (case.has_data or bool(case.mismatch)) and any(entry.action == "accept" for entry in guarantee)
+    helps = (helpful for check in failing if (helpful := _remedy(policy, case, check)) is not None)
+    out += [helpful for helpful in helps if not (kept and "smallest_leaf" in helpful.parameters)]
     out += guarantee
     for check in open_:
         helpful = _remedy(policy, case, check)
