@@ -17,7 +17,7 @@ import pytest
 
 from glassine import desk as desk_room
 from glassine.desk import Desk, Person, stated
-from glassine.desk.folder import Folder
+from glassine.desk.folder import Folder, kind_of
 from glassine.desk.heads import RECORD, chain_of, check_head, exported
 from glassine.desk.releasing import record_of, release, sign
 from glassine.desk.screens import environment
@@ -285,6 +285,23 @@ def test_the_names_of_a_folder_are_regular_files_of_one_component(folder: Path, 
     for name in ("link.json", "pipe.json", "../secret.json", "/etc/passwd", "", "none.json"):
         with pytest.raises(DeskError):
             desk.folder.read(name, 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"schema": "glassine.domain/1"}', "domain"),
+        (' {"a": [{"b": 1}], "schema" : "glassine.domain/1"}', "domain"),
+        ('{"schema": "glassine.model/2", "schema": "glassine.domain/1"}', "model"),
+        ('{"a": {"schema": "glassine.domain/1"}}', "model"),
+        ('{"a": ["schema", "glassine.domain/1"]}', "model"),
+        ('{"a": "} \\"schema\\": \\"glassine.domain/1\\""}', "model"),
+        ('[{"schema": "glassine.domain/1"}]', "model"),
+        ('if [x] then [y] "schema": "glassine.domain/1"', "model"),
+    ],
+)
+def test_a_file_is_what_its_own_schema_says(text: str, kind: str) -> None:
+    assert kind_of("file.json", text.encode(), len(text)) == kind
 
 
 def test_public_records_of_two_data_sets_are_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
