@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from glassine.auditing.policy import NAMED
 from glassine.desk import Desk
-from glassine.desk.acro import RULES
+from glassine.desk.acro import OF_GLASSINE, RULES
 from glassine.desk.releasing import release, sign
 from glassine.errors import RefusedActionError
 from tests.desk.desks import BERG, OKAFOR, approve, look
@@ -48,6 +49,11 @@ def test_nothing_that_an_analyst_wrote_into_the_record_of_acro_is_released(tmp_p
         {"name": "table.csv", "sdc": {"summary": {}, "cells": {"threshold": [[0, 0], [1, 0]]}}}
     ]
     assert (written["table.csv"]["type"], written["output_7"]["files"][0]["sdc"]) == ("custom", {})
+
+
+def test_the_marks_of_an_audit_are_known() -> None:
+    for named in NAMED.values():
+        assert {rule.name for rule in named.policy.criteria if rule.flag is not None} == {*OF_GLASSINE}
 
 
 def test_a_record_of_acro_of_any_size_fits_an_event(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from glassine.desk import workers
+from glassine.desk.confined import LARGEST_WRITTEN
 from glassine.desk.workers import Done, Job, Workers
 from glassine.errors import DeskError
 from tests.desk.desks import RULES
@@ -52,7 +53,8 @@ for name in os.listdir("/proc/self/fd"):
     except OSError:
         pass
 print(json.dumps([opened, os.environ.copy(), os.getsid(0) == os.getpid(), os.getcwd(),
-    resource.getrlimit(resource.RLIMIT_AS)[0], resource.getrlimit(resource.RLIMIT_CPU)[0]]))
+    resource.getrlimit(resource.RLIMIT_AS)[0], resource.getrlimit(resource.RLIMIT_CPU)[0],
+    resource.getrlimit(resource.RLIMIT_FSIZE)[0]]))
 """
 
 
@@ -127,34 +129,41 @@ def test_a_forked_job_has_no_pipe_to_the_desk_and_the_limits_of_a_worker(
     (tmp_path / "probe.py").write_text(PROBE)
     monkeypatch.setattr(workers, "ENVIRONMENT", {**workers.ENVIRONMENT, "PYTHONPATH": str(tmp_path)})
     done = with_workers(lambda made: made.run(Job(words=(), reads={}, module="probe")))
-    opened, environment, leads, place, memory, seconds = json.loads(done.out)
+    opened, environment, leads, place, memory, seconds, written = json.loads(done.out)
     assert not any(target.startswith(("pipe:", "socket:")) for target in opened.values())
     assert {target.rpartition("/")[2] for name, target in opened.items() if name in "012"} == {"null", ".out", ".err"}
     assert not {*environment} - {*workers.ENVIRONMENT, "HOME", "PATH", "PYTHONPATH", "LC_CTYPE"}
     assert (leads, Path(place).name[:14]) == (True, "glassine-desk-")
     assert environment["HOME"] == place
-    assert (memory, seconds) == (workers.MEMORY, workers.SECONDS)
+    assert (memory, seconds, written) == (workers.MEMORY, workers.SECONDS, LARGEST_WRITTEN)
 
 
-def test_the_end_of_the_desk_ends_its_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("killed", [False, True])
+def test_the_end_of_the_desk_ends_its_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: bool) -> None:
     job = endless(tmp_path, monkeypatch)
 
-    async def work(made: Workers) -> int:
+    async def work(made: Workers) -> None:
         task = asyncio.create_task(made.run(job))
         while not made._pids:
             await asyncio.sleep(0.02)
-        number = next(iter(made._pids.values()))
+        place = Path(f"/proc/{next(iter(made._pids.values()))}/stat")
+        while os.getsid(int(place.parent.name)) != int(place.parent.name):
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.2)
+        made._ended.clear()  # As if nobody listened
         assert made._server is not None
         assert made._server.stdin is not None
-        made._ended.clear()  # As if nobody listened
-        made._server.stdin.close()
+        if killed:
+            made._server.kill()
+        else:
+            made._server.stdin.close()
         await made._server.wait()
+        async with asyncio.timeout(10):
+            while place.exists() and place.read_text().split()[2] != "Z":
+                await asyncio.sleep(0.02)
         task.cancel()
-        return number
 
-    number = with_workers(work)
-    place = Path(f"/proc/{number}/stat")
-    assert not place.exists() or place.read_text().split()[2] == "Z"
+    with_workers(work)
 
 
 def test_no_file_that_is_read_has_the_name_of_one_that_is_written(tmp_path: Path) -> None:

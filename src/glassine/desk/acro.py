@@ -23,7 +23,9 @@ BLOCKED = "DO_NOT_RELEASE"
 MOST_CELLS, LARGEST_CELL = 10_000, 1_000_000
 """Marked cells of a file that are kept, and the number of a row or column that none has."""
 MOST_COMMENTS, LONGEST = 20, 2_000
-RULES = ("threshold", "p-ratio", "nk-rule", "negative", "missing", "all-values-are-same")
+OF_GLASSINE = ("share_in_small_leaves", "smallest_leaf", "purest_leaf", "largest_bits_per_record")
+"""Rules that mark cells of the table that an audit writes for ACRO."""
+RULES = ("threshold", "p-ratio", "nk-rule", "negative", "missing", "all-values-are-same", *OF_GLASSINE)
 TYPES = ("table", "regression", "model", "histogram", "survival plot", "plot", "custom")
 """Rules and types of outputs that ACRO knows; an analyst's words under these keys are not published."""
 UID = re.compile(r"output_\d{1,6}", re.ASCII)
@@ -104,7 +106,7 @@ def _entry(folder: Folder, uid: str, value: Mapping[str, Any], file: object, nam
 
 
 def _marked(cells: object, shape: tuple[int, int]) -> dict[str, list[list[int]]]:
-    """Return the marked cells in a table of so many rows and columns, by rule of ACRO, each once and in order."""
+    """Return the marked cells in a table of so many rows and columns, by rule, each once and in order."""
     found: dict[str, list[list[int]]] = {}
     left = MOST_CELLS
     for rule in RULES:
@@ -145,7 +147,7 @@ def as_results(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return a ``results.json`` of approved files alone, which ACRO's own reader opens.
 
     Nothing of a submitted ``results.json`` is copied but the type and the id, if they are ACRO's own words, and the
-    cells of the released table that ACRO's rules mark. Other files have the type ``custom`` and their name as the id.
+    cells of the released table that known rules mark. Other files have the type ``custom`` and their name as the id.
     """
     # files: name, acro (an event's entry or None), shape, reason and at of each approved file.
     results: dict[str, Any] = {}

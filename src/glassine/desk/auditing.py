@@ -13,7 +13,7 @@ from typing import Any
 
 from glassine.desk.acro import ACRO_FILES
 from glassine.desk.desk import Desk, digest_of
-from glassine.desk.folder import HEAD, LARGEST_MODEL, kind_of
+from glassine.desk.folder import HEAD, LARGEST_MODEL, FolderFile, kind_of
 from glassine.desk.state import FileState, Version
 from glassine.desk.stated import STATED
 from glassine.desk.workers import Done, Job, Workers
@@ -59,6 +59,7 @@ class Audits:
         self._running: dict[tuple[str, str, str], asyncio.Task[None]] = {}
         self._results: dict[str, dict[str, Any]] = {}
         self.failed: dict[tuple[str, str, str], str] = {}
+        self._looked: Mapping[str, FolderFile] = {}
 
     @property
     def n_waiting(self) -> int:
@@ -68,6 +69,10 @@ class Audits:
     def start(self) -> None:
         """Start an audit of each present version that has none under the present policy and answers."""
         present = self._desk.present()
+        if present != self._looked:
+            # What was in the way, such as a domain that had changed, may be as it was.
+            self._looked = present
+            self.failed.clear()
         for file in list(self._desk.state.files.values()):
             version = file.now
             key = self._key(file, version)
