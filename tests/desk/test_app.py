@@ -413,3 +413,30 @@ def test_a_watch_says_what_failed_and_goes_on(folder: Path, monkeypatch: pytest.
         within(lambda: json.loads(served.ask("GET", "/api/desk")[1])["fault"] == "")
     finally:
         served.stop()
+
+
+def test_what_is_shown_are_the_bytes_that_votes_are_on(served: Served, folder: Path) -> None:
+    (folder / "table.csv").write_text("group,n\nall,50\n")
+    served.audited("table.csv")
+    desk = served.app.desk
+    file = next(one for one in desk.state.files.values() if one.name == "table.csv")
+    before = (folder / "table.csv").stat()
+    served.app._look = lambda: None  # The desk has not seen the change yet
+    with (folder / "table.csv").open("r+") as stream:
+        stream.write("name, n\nBob,1")
+    os.utime(folder / "table.csv", ns=(before.st_atime_ns, before.st_mtime_ns))
+    status, body, _ = served.ask("GET", f"/api/files/{file.id}/text")
+    assert (status, "Bob" in body, "it changed since" in body) == (409, False, True)
+    # Neither the time nor the size differ: the change is seen all the same.
+    assert desk.scan() == 1
+
+
+def test_a_submitted_file_is_never_read_back_as_what_an_audit_wrote(served: Served, folder: Path) -> None:
+    (folder / "page.json").write_text(json.dumps({"headline": "Within policy", "checks": []}))
+    (folder / "nested.json").write_text(json.dumps({"a": {"schema": "glassine.domain/1"}}))
+    served.audited("page.json", "nested.json", "rules.txt")
+    results = {one.name: served.app.audits.result(one.now) for one in served.app.desk.state.files.values()}
+    for name in ("page.json", "nested.json"):
+        found = results[name]
+        assert (found["kind"], found["verdict"], found["page"]) == ("unreadable", "not audited", None)
+    assert "rules.txt" in results["rules.txt"]["report"]

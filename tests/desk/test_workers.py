@@ -14,6 +14,7 @@ import pytest
 
 from glassine.desk import workers
 from glassine.desk.workers import Done, Job, Workers
+from glassine.errors import DeskError
 from tests.desk.desks import RULES
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")]
@@ -78,7 +79,7 @@ def test_a_job_says_how_it_ended_and_leaves_nothing(tmp_path: Path, forked: bool
     assert not folders[0].exists()
 
 
-def test_a_cancelled_job_and_a_killed_fork_server_end_the_process(
+def test_a_cancelled_job_ends_and_one_whose_fork_server_is_killed_runs_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting = endless(tmp_path, monkeypatch)
@@ -96,6 +97,7 @@ def test_a_cancelled_job_and_a_killed_fork_server_end_the_process(
         assert not made._pids
         task, second = await started(made)
         assert made._server is not None
+        (tmp_path / "waiting.py").write_text("print('again')\n")
         made._server.send_signal(signal.SIGKILL)
         ended = await task
         # Without it, jobs start a process of their own.
@@ -105,7 +107,8 @@ def test_a_cancelled_job_and_a_killed_fork_server_end_the_process(
     for number in (first, second):
         gone = not Path(f"/proc/{number}").exists() or "Z" in Path(f"/proc/{number}/stat").read_text().split()[2]
         assert gone
-    assert ended.status < 0
+    # Its end was none of the job's own.
+    assert (ended.status, ended.out) == (0, "again\n")
     assert (after.status, after.out[:8]) == (0, "glassine")
 
 
@@ -131,3 +134,37 @@ def test_a_forked_job_has_no_pipe_to_the_desk_and_the_limits_of_a_worker(
     assert (leads, Path(place).name[:14]) == (True, "glassine-desk-")
     assert environment["HOME"] == place
     assert (memory, seconds) == (workers.MEMORY, workers.SECONDS)
+
+
+def test_the_end_of_the_desk_ends_its_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = endless(tmp_path, monkeypatch)
+
+    async def work(made: Workers) -> int:
+        task = asyncio.create_task(made.run(job))
+        while not made._pids:
+            await asyncio.sleep(0.02)
+        number = next(iter(made._pids.values()))
+        assert made._server is not None
+        assert made._server.stdin is not None
+        made._ended.clear()  # As if nobody listened
+        made._server.stdin.close()
+        await made._server.wait()
+        task.cancel()
+        return number
+
+    number = with_workers(work)
+    place = Path(f"/proc/{number}/stat")
+    assert not place.exists() or place.read_text().split()[2] == "Z"
+
+
+def test_no_file_that_is_read_has_the_name_of_one_that_is_written(tmp_path: Path) -> None:
+    for name in ("page.json", "Page.JSON", ".out", "../page.json"):
+        with pytest.raises(DeskError, match="Rename the file"):
+            Job(words=(), reads={name: tmp_path}, writes=("page.json",))
+
+
+def test_a_file_that_changed_is_no_end_of_a_job(tmp_path: Path) -> None:
+    (tmp_path / "rules.txt").write_text(RULES)
+    job = Job(words=(), reads={"rules.txt": tmp_path / "rules.txt"}, digests={"rules.txt": "0" * 64})
+    with pytest.raises(DeskError, match="changed while it was being read"):
+        asyncio.run(Workers().run(job))

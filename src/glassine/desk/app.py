@@ -197,7 +197,7 @@ class DeskApp:
         first, _, rest = path.partition("/")
         name, _, more = rest.partition("/")
         if first == "files" and more == "text":
-            return _html(self.screens.text(name))
+            return _html(await self.screens.text(name))
         if first == "files" and more == "together":
             return _html(await self.screens.together(name))
         if first == "files" and more == "certificate":

@@ -66,6 +66,8 @@ class Stops:
         try:
             done = await workers.run(job)
             self.failure = "" if self.made else done.message or "no copy could be made."
+        except DeskError as error:
+            self.failure = str(error)
         finally:
             self._grown()
 
