@@ -19,7 +19,7 @@ import pytest
 
 from glassine import desk as desk_room
 from glassine.desk import Desk, Person, stated
-from glassine.desk.folder import Folder
+from glassine.desk.folder import Folder, kind_of
 from glassine.desk.heads import RECORD, chain_of, check_head, exported
 from glassine.desk.releasing import record_of, release, sign
 from glassine.desk.screens import environment
@@ -287,6 +287,23 @@ def test_the_names_of_a_folder_are_regular_files_of_one_component(folder: Path, 
     for name in ("link.json", "pipe.json", "../secret.json", "/etc/passwd", "", "none.json"):
         with pytest.raises(DeskError):
             desk.folder.read(name, 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"schema": "glassine.domain/1"}', "domain"),
+        (' {"a": [{"b": 1}], "schema" : "glassine.domain/1"}', "domain"),
+        ('{"schema": "glassine.model/2", "schema": "glassine.domain/1"}', "model"),
+        ('{"a": {"schema": "glassine.domain/1"}}', "model"),
+        ('{"a": ["schema", "glassine.domain/1"]}', "model"),
+        ('{"a": "} \\"schema\\": \\"glassine.domain/1\\""}', "model"),
+        ('[{"schema": "glassine.domain/1"}]', "model"),
+        ('if [x] then [y] "schema": "glassine.domain/1"', "model"),
+    ],
+)
+def test_a_file_is_what_its_own_schema_says(text: str, kind: str) -> None:
+    assert kind_of("file.json", text.encode(), len(text)) == kind
 
 
 def test_public_records_of_two_data_sets_are_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -687,21 +704,27 @@ def test_an_entry_of_acro_that_lands_after_its_file_is_recorded_and_blocks(
         sign(first, {**STATED, "files": ready(first)})
 
 
-def test_an_entry_that_is_too_long_loses_no_other_file_and_a_failed_write_is_tried_again(
+def test_the_longest_entry_loses_no_other_file_and_a_failed_write_is_tried_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = Desk(folder, OKAFOR)
-    cells = {f"rule {n}": [[i, i] for i in range(10_000)] for n in range(10)}
+    long = "\N{GRINNING FACE}" * 3_000
+    cells = {rule: [[999_999 - n, 999_999] for n in range(20_000)] for rule in ("threshold", "p-ratio")}
+    more = dict.fromkeys(("uid", "type", "status", "exception"), long) | {"comments": [long] * 60}
     files = [{"name": "rules.txt", "sdc": {"cells": cells}}]
-    (folder / "results.json").write_text(entry_of("", files=files, summary="DO_NOT_RELEASE"))
+    (folder / "results.json").write_text(entry_of("", **more, files=files, summary=f"DO_NOT_RELEASE {long}"))
     (folder / "other.txt").write_text("other")
+
+    def fail(*_: object) -> None:
+        raise OSError("the disk is full")
+
     with monkeypatch.context() as patch:
-        patch.setattr(Desk, "_append", lambda *_: (_ for _ in ()).throw(OSError("the disk is full.")))
+        patch.setattr(Desk, "_append", fail)
         with pytest.raises(DeskError, match="disk is full"):
             desk.scan()
     assert desk.scan() == 3
     recorded = desk.file(bound(desk, "rules.txt")[0]).now.acro or {}
-    assert (recorded["cells"], recorded["blocked"], "too long" in recorded["comments"][0]) == ({}, True, True)
+    assert (recorded["blocked"], len(recorded["comments"][0])) == (True, 2000)
     assert desk.scan() == 0
 
 

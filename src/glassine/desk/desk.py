@@ -15,7 +15,7 @@ from typing import Any
 
 from glassine import __version__
 from glassine.desk.acro import RESULTS, AcroEntry, read_acro
-from glassine.desk.events import LONGEST, DeskEvent, DeskLog, Person
+from glassine.desk.events import DeskEvent, DeskLog, Person
 from glassine.desk.folder import OWN, RECORDS, Folder, FolderFile
 from glassine.desk.locking import locked
 from glassine.desk.settings import DeskSettings, read_settings
@@ -420,10 +420,7 @@ class Desk:
             "author": account_of(file.owner),
         }
         if entry is not None:
-            acro = entry.body(digest)
-            if len(json.dumps(acro)) > LONGEST // 2:
-                acro |= {"cells": {}, "comments": ["The comments and marked cells are too long for the desk's record."]}
-            body["acro"] = acro
+            body["acro"] = entry.body(digest)
         if self.person.role == "analyst" and body["author"] == self.person.account:
             body["sent"] = True
         return body

@@ -50,8 +50,12 @@ class FolderFile:
 
 def one_component(name: str) -> bool:
     """Return whether a name is one component that a file of the folder can have."""
+    try:
+        size = len(name.encode(errors="surrogateescape"))
+    except UnicodeEncodeError:
+        return False
     return (
-        0 < len(name.encode(errors="surrogateescape")) <= LONGEST_NAME
+        0 < size <= LONGEST_NAME
         and not name.startswith(".")
         and not any(char in name for char in "/\\\0")
         and name not in ("..", "checksums")
