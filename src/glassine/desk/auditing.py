@@ -125,8 +125,8 @@ class Audits:
                 digest = hashlib.sha256(data).hexdigest()
                 # Result first: an event whose result is lost would show nothing; a result without an event is no harm.
                 await asyncio.to_thread(store, self._path(digest), data)
-                self._desk.refresh()
-                made = self._desk.audit(version)
+                now = self._desk.refresh().version({"file": file.id, "sha256": version.sha256})
+                made = self._desk.audit(now or version)
                 if made is not None and made.result == digest:
                     return  # Another desk was faster
                 self._desk.audited(

@@ -64,11 +64,13 @@ def sign(desk: Desk, asked: Mapping[str, Any]) -> int:
         )
     with desk.writing() as log:
         ready = {f"{file.id}:{file.now.sha256}": file for file in desk.ready()}
-        files = []
+        files, blocked = [], desk.blocked()
         for one in chosen:
             file = ready.get(str(one))
             if file is None:
                 raise RefusedActionError("a file is no longer ready to be signed.", stale=True)
+            if file.name in blocked:
+                raise RefusedActionError(f"{file.name} is marked DO_NOT_RELEASE and cannot be signed.", field="files")
             _check_name(file.name)
             author = {desk.person.account} & {file.now.author}
             named = {vote.stated_author for vote in file.now.votes_of(file.now.turn)} - {""}
@@ -282,7 +284,20 @@ def _shown(
         stated = {name: body[name] for name in FIELDS if name in body}
         return base | {"files": named} | stated
     if audience == "checkers":
-        kept = ("verdict", "policy", "items", "text", "stated", "reason", "column", "domain", "turn", "epsilon", "note")
+        kept = (
+            "verdict",
+            "policy",
+            "items",
+            "text",
+            "stated",
+            "reason",
+            "column",
+            "domain",
+            "records",
+            "turn",
+            "epsilon",
+            "note",
+        )
         base |= {name: body[name] for name in kept if name in body}
     return base
 
