@@ -104,6 +104,9 @@ def test_a_verdict_a_report_and_a_vote_over_http(served: Served) -> None:
     assert served.ask("POST", f"/api/files/{identity}/vote", {**vote, "changed": 0})[0] == 409
     assert served.ask("POST", "/api/files/0000/vote", vote)[0] == 422
     assert served.ask("POST", "/api/nothing", {})[0] == 404
+    for signing in ("one", None, -1, "1" * 30):
+        status, body, _ = served.ask("POST", "/api/release", {"signing": signing})
+        assert (status, json.loads(body)["field"]) == (422, "signing")
 
 
 def test_files_that_land_are_streamed_new_and_limited(served: Served, folder: Path, monkeypatch: Any) -> None:
@@ -335,6 +338,15 @@ def test_copies_are_measured_on_records_that_were_chosen_and_appear_as_they_are_
         seen = {"file": file.id, "column": "age", "records": "records.csv"}
         assert served.ask("POST", "/api/work/seen", seen)[0] == 200
         assert sum(served.app.workbench._shown["ages.txt", "age"]["bars"]) == 300
+        # The same bytes under another name have the same mark; that the copies were measured is recorded.
+        (folder / "again.txt").write_bytes((folder / "ages.txt").read_bytes())
+        served.audited("again.txt")
+        again = next(one for one in served.app.desk.state.files.values() if one.name == "again.txt")
+        form = {"file": again.id, "type-0": "integer", "lo-0": "20", "hi-0": "69", "where-0": "law"}
+        written = json.loads(served.ask("POST", "/api/work/domain", form)[1])["written"]
+        assert json.loads((folder / written).read_text())["attributes"][0]["inferred"] is True
+        events = [event.body for event in served.app.desk.state.events if event.kind == "seen"]
+        assert [body.get("column", body["records"]) for body in events][-2:] == ["records.csv", "age"]
     finally:
         served.stop()
 
@@ -386,3 +398,45 @@ def test_a_table_that_cannot_be_split_is_shown_as_text(served: Served, folder: P
     file = next(one for one in served.app.desk.state.files.values() if one.name == "wide.csv")
     status, body, _ = served.ask("GET", f"/api/files/{file.id}/text")
     assert (status, "x" * 1000 in body) == (200, True)
+
+
+def test_a_watch_says_what_failed_and_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(desk: Desk) -> int:
+        raise RuntimeError("dictionary changed size")
+
+    served = Served(folder)
+    try:
+        served.audited("rules.txt")
+        with monkeypatch.context() as patch:
+            patch.setattr(Desk, "scan", fail)
+            within(lambda: "dictionary changed size" in json.loads(served.ask("GET", "/api/desk")[1])["fault"])
+        within(lambda: json.loads(served.ask("GET", "/api/desk")[1])["fault"] == "")
+    finally:
+        served.stop()
+
+
+def test_what_is_shown_are_the_bytes_that_votes_are_on(served: Served, folder: Path) -> None:
+    (folder / "table.csv").write_text("group,n\nall,50\n")
+    served.audited("table.csv")
+    desk = served.app.desk
+    file = next(one for one in desk.state.files.values() if one.name == "table.csv")
+    before = (folder / "table.csv").stat()
+    served.app._look = lambda: None  # The desk has not seen the change yet
+    with (folder / "table.csv").open("r+") as stream:
+        stream.write("name, n\nBob,1")
+    os.utime(folder / "table.csv", ns=(before.st_atime_ns, before.st_mtime_ns))
+    status, body, _ = served.ask("GET", f"/api/files/{file.id}/text")
+    assert (status, "Bob" in body, "it changed since" in body) == (409, False, True)
+    # Neither the time nor the size differ: the change is seen all the same.
+    assert desk.scan() == 1
+
+
+def test_a_submitted_file_is_never_read_back_as_what_an_audit_wrote(served: Served, folder: Path) -> None:
+    (folder / "page.json").write_text(json.dumps({"headline": "Within policy", "checks": []}))
+    (folder / "nested.json").write_text(json.dumps({"a": {"schema": "glassine.domain/1"}}))
+    served.audited("page.json", "nested.json", "rules.txt")
+    results = {one.name: served.app.audits.result(one.now) for one in served.app.desk.state.files.values()}
+    for name in ("page.json", "nested.json"):
+        found = results[name]
+        assert (found["kind"], found["verdict"], found["page"]) == ("unreadable", "not audited", None)
+    assert "rules.txt" in results["rules.txt"]["report"]

@@ -9,6 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,11 @@ import pytest
 
 from glassine import desk as desk_room
 from glassine.desk import Desk, Person, stated
-from glassine.desk.folder import Folder
+from glassine.desk.folder import Folder, kind_of
 from glassine.desk.heads import RECORD, chain_of, check_head, exported
 from glassine.desk.releasing import record_of, release, sign
 from glassine.desk.screens import environment
-from glassine.desk.state import DECISIONS
+from glassine.desk.state import DECISIONS, DeskState, folded
 from glassine.errors import DamagedDeskError, DeskError, RefusedActionError, SignatureError
 from glassine.privacy.signing import make_keys
 from tests.conftest import ROOT
@@ -285,6 +287,23 @@ def test_the_names_of_a_folder_are_regular_files_of_one_component(folder: Path, 
     for name in ("link.json", "pipe.json", "../secret.json", "/etc/passwd", "", "none.json"):
         with pytest.raises(DeskError):
             desk.folder.read(name, 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"schema": "glassine.domain/1"}', "domain"),
+        (' {"a": [{"b": 1}], "schema" : "glassine.domain/1"}', "domain"),
+        ('{"schema": "glassine.model/2", "schema": "glassine.domain/1"}', "model"),
+        ('{"a": {"schema": "glassine.domain/1"}}', "model"),
+        ('{"a": ["schema", "glassine.domain/1"]}', "model"),
+        ('{"a": "} \\"schema\\": \\"glassine.domain/1\\""}', "model"),
+        ('[{"schema": "glassine.domain/1"}]', "model"),
+        ('if [x] then [y] "schema": "glassine.domain/1"', "model"),
+    ],
+)
+def test_a_file_is_what_its_own_schema_says(text: str, kind: str) -> None:
+    assert kind_of("file.json", text.encode(), len(text)) == kind
 
 
 def test_public_records_of_two_data_sets_are_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -562,3 +581,155 @@ def test_every_statement_is_an_option_of_the_audit_and_nothing_else_is_taken(fol
         with pytest.raises(RefusedActionError) as caught:
             stated.stated_of({name: "none of these"}, opened)
         assert caught.value.field == name
+
+
+def test_a_vote_counts_once_though_two_threads_read_the_record(
+    desks: tuple[Desk, Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = desks
+    approve(second, "rules.txt")
+
+    def slow(*read: Any) -> DeskState:
+        time.sleep(0.05)  # Where the other thread goes on
+        return folded(*read)
+
+    monkeypatch.setattr("glassine.desk.desk.folded", slow)
+    before = first.state
+    watch = threading.Thread(target=first.refresh)
+    watch.start()
+    first.record("exported", {"audience": "public"})
+    watch.join()
+    (file,) = first.state.files.values()
+    assert [vote.person for vote in file.now.votes] == [BERG]
+    assert [event.number for event in first.state.events] == list(range(1, len(first.state.events) + 1))
+    # Who was reading the state that was replaced still reads it.
+    assert before.events == first.state.events[: len(before.events)]
+    assert len(before.events) == len(first.state.events) - 2
+
+
+def test_a_longer_record_in_the_place_of_the_first_is_read_anew(folder: Path, tmp_path: Path) -> None:
+    desk = Desk(folder, OKAFOR)
+    shutil.copytree(folder, tmp_path / "copy")
+    other = Desk(tmp_path / "copy", BERG)
+    for one, times in ((desk, 1), (other, 4)):
+        for _ in range(times):
+            one.record("exported", {"audience": "public"})
+    (tmp_path / "copy" / ".glassine" / "desk.db").replace(folder / ".glassine" / "desk.db")
+    assert {event.person for event in desk.refresh().events[-4:]} == {BERG}
+    assert len(desk.state.events) == len(other.state.events)
+
+
+def test_what_is_signed_is_in_no_file_that_another_account_can_replace(
+    folder: Path, tmp_path: Path, keys: tuple[Path, str]
+) -> None:
+    desk = Desk(folder, OKAFOR, key=keys[0])
+    chain = chain_of(desk)
+    shutil.rmtree(desk.own)
+    kept = tmp_path / "kept.json"
+    kept.write_text(exported(desk, chain))
+    assert RECORD.open(kept, keys[1]).values == chain
+
+
+@pytest.mark.parametrize("wrong", [{"entries": 0, "head": ""}, {"entries": 99, "head": ""}, {"entries": -1}])
+def test_a_head_of_no_entry_shows_nothing(folder: Path, tmp_path: Path, wrong: dict[str, Any]) -> None:
+    desk = Desk(folder, OKAFOR)
+    head = tmp_path / "head.json"
+    head.write_text(json.dumps(chain_of(desk) | wrong))
+    with pytest.raises(DeskError, match="holds no head"):
+        check_head(desk, head)
+
+
+def test_a_statement_needs_a_question_and_a_question_a_checker(desks: tuple[Desk, Desk], folder: Path) -> None:
+    first, _ = desks
+    analyst = Desk(folder, LIND)
+    analyst.scan()
+    for person in (analyst, first):
+        with pytest.raises(RefusedActionError, match="no question is open"):
+            person.answer(*bound(person, "rules.txt", public_cuts="1"))
+    with pytest.raises(RefusedActionError, match="only checkers ask"):
+        analyst.ask(*bound(analyst, "rules.txt", text="May I?"))
+    first.ask(*bound(first, "rules.txt", text="Were the cut points public?"))
+    analyst.refresh()
+    analyst.answer(*bound(analyst, "rules.txt", public_cuts="1"))
+    assert analyst.file(bound(analyst, "rules.txt")[0]).now.answers == {"public_cuts": True}
+
+
+def test_an_analyst_neither_opens_a_new_turn_nor_withdraws_the_file_of_another(
+    desks: tuple[Desk, Desk], folder: Path
+) -> None:
+    analyst = Desk(folder, LIND)
+    analyst.scan()
+    author = Desk(
+        folder, Person(account=analyst.file(bound(analyst, "rules.txt")[0]).now.author, name="A", role="analyst")
+    )
+    with pytest.raises(RefusedActionError, match="only they and its author"):
+        analyst.turn(*bound(analyst, "rules.txt", action="withdraw"))
+    for desk in desks:
+        desk.refresh()
+        desk.vote(*bound(desk, "rules.txt", decision="reject", reason="no purpose is stated"))
+    for action in ("again", "return"):
+        for person in (analyst, author):
+            person.refresh()
+            with pytest.raises(RefusedActionError, match="only checkers vote again"):
+                person.turn(*bound(person, "rules.txt", action=action))
+    desks[1].turn(*bound(desks[1], "rules.txt", action="again"))
+    author.refresh()
+    author.turn(*bound(author, "rules.txt", action="withdraw"))
+    assert author.file(bound(author, "rules.txt")[0]).now.ended == "withdrawn"
+
+
+def entry_of(name: str, **more: Any) -> str:
+    return json.dumps({"version": "1", "results": {"a": {"type": "table", "files": [{"name": name}], **more}}})
+
+
+def test_an_entry_of_acro_that_lands_after_its_file_is_recorded_and_blocks(
+    desks: tuple[Desk, Desk], folder: Path
+) -> None:
+    first, second = desks
+    for desk in desks:
+        approve(desk, "rules.txt")
+    files = (first.refresh(), ready(first))[1]
+    (folder / "results.json").write_text(entry_of("rules.txt", summary="DO_NOT_RELEASE"))
+    # Before the desk has recorded it, too.
+    with pytest.raises(RefusedActionError, match="DO_NOT_RELEASE"):
+        sign(first, {**STATED, "files": files})
+    third = Desk(folder, Person(account="third", name="T", role="checker"))
+    assert first.scan() == 2
+    assert [second.refresh() and second.scan(), first.scan()] == [0, 0]
+    third.refresh()
+    assert (third.file(bound(third, "rules.txt")[0]).now.acro or {})["blocked"]
+    (folder / "results.json").unlink()
+    first.scan()
+    with pytest.raises(RefusedActionError, match="DO_NOT_RELEASE"):
+        sign(first, {**STATED, "files": ready(first)})
+
+
+def test_the_longest_entry_loses_no_other_file_and_a_failed_write_is_tried_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(folder, OKAFOR)
+    long = "\N{GRINNING FACE}" * 3_000
+    cells = {rule: [[999_999 - n, 999_999] for n in range(20_000)] for rule in ("threshold", "p-ratio")}
+    more = dict.fromkeys(("uid", "type", "status", "exception"), long) | {"comments": [long] * 60}
+    files = [{"name": "rules.txt", "sdc": {"cells": cells}}]
+    (folder / "results.json").write_text(entry_of("", **more, files=files, summary=f"DO_NOT_RELEASE {long}"))
+    (folder / "other.txt").write_text("other")
+
+    def fail(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Desk, "_append", fail)
+        with pytest.raises(DeskError, match="disk is full"):
+            desk.scan()
+    assert desk.scan() == 3
+    recorded = desk.file(bound(desk, "rules.txt")[0]).now.acro or {}
+    assert (recorded["blocked"], len(recorded["comments"][0])) == (True, 2000)
+    assert desk.scan() == 0
+
+
+def test_a_column_is_seen_under_every_name_of_a_model(folder: Path) -> None:
+    desk = Desk(folder, LIND)
+    desk.record("seen", {"domain": "rules.txt", "column": "age", "records": "records.csv"})
+    desk.record("seen", {"domain": "d.json", "model": "rules.txt", "records": "records.csv"})
+    assert list(desk.state.seen) == ["age"]

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from glassine.desk import workers
+from glassine.desk.confined import LARGEST_WRITTEN
 from glassine.desk.workers import Done, Job, Workers
+from glassine.errors import DeskError
 from tests.desk.desks import RULES
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")]
@@ -51,7 +53,8 @@ for name in os.listdir("/proc/self/fd"):
     except OSError:
         pass
 print(json.dumps([opened, os.environ.copy(), os.getsid(0) == os.getpid(), os.getcwd(),
-    resource.getrlimit(resource.RLIMIT_AS)[0], resource.getrlimit(resource.RLIMIT_CPU)[0]]))
+    resource.getrlimit(resource.RLIMIT_AS)[0], resource.getrlimit(resource.RLIMIT_CPU)[0],
+    resource.getrlimit(resource.RLIMIT_FSIZE)[0]]))
 """
 
 
@@ -78,7 +81,7 @@ def test_a_job_says_how_it_ended_and_leaves_nothing(tmp_path: Path, forked: bool
     assert not folders[0].exists()
 
 
-def test_a_cancelled_job_and_a_killed_fork_server_end_the_process(
+def test_a_cancelled_job_ends_and_one_whose_fork_server_is_killed_runs_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting = endless(tmp_path, monkeypatch)
@@ -96,6 +99,7 @@ def test_a_cancelled_job_and_a_killed_fork_server_end_the_process(
         assert not made._pids
         task, second = await started(made)
         assert made._server is not None
+        (tmp_path / "waiting.py").write_text("print('again')\n")
         made._server.send_signal(signal.SIGKILL)
         ended = await task
         # Without it, jobs start a process of their own.
@@ -105,7 +109,8 @@ def test_a_cancelled_job_and_a_killed_fork_server_end_the_process(
     for number in (first, second):
         gone = not Path(f"/proc/{number}").exists() or "Z" in Path(f"/proc/{number}/stat").read_text().split()[2]
         assert gone
-    assert ended.status < 0
+    # Its end was none of the job's own.
+    assert (ended.status, ended.out) == (0, "again\n")
     assert (after.status, after.out[:8]) == (0, "glassine")
 
 
@@ -124,10 +129,51 @@ def test_a_forked_job_has_no_pipe_to_the_desk_and_the_limits_of_a_worker(
     (tmp_path / "probe.py").write_text(PROBE)
     monkeypatch.setattr(workers, "ENVIRONMENT", {**workers.ENVIRONMENT, "PYTHONPATH": str(tmp_path)})
     done = with_workers(lambda made: made.run(Job(words=(), reads={}, module="probe")))
-    opened, environment, leads, place, memory, seconds = json.loads(done.out)
+    opened, environment, leads, place, memory, seconds, written = json.loads(done.out)
     assert not any(target.startswith(("pipe:", "socket:")) for target in opened.values())
     assert {target.rpartition("/")[2] for name, target in opened.items() if name in "012"} == {"null", ".out", ".err"}
     assert not {*environment} - {*workers.ENVIRONMENT, "HOME", "PATH", "PYTHONPATH", "LC_CTYPE"}
     assert (leads, Path(place).name[:14]) == (True, "glassine-desk-")
     assert environment["HOME"] == place
-    assert (memory, seconds) == (workers.MEMORY, workers.SECONDS)
+    assert (memory, seconds, written) == (workers.MEMORY, workers.SECONDS, LARGEST_WRITTEN)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_the_end_of_the_desk_ends_its_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: bool) -> None:
+    job = endless(tmp_path, monkeypatch)
+
+    async def work(made: Workers) -> None:
+        task = asyncio.create_task(made.run(job))
+        while not made._pids:
+            await asyncio.sleep(0.02)
+        place = Path(f"/proc/{next(iter(made._pids.values()))}/stat")
+        while os.getsid(int(place.parent.name)) != int(place.parent.name):
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.2)
+        made._ended.clear()  # As if nobody listened
+        assert made._server is not None
+        assert made._server.stdin is not None
+        if killed:
+            made._server.kill()
+        else:
+            made._server.stdin.close()
+        await made._server.wait()
+        async with asyncio.timeout(10):
+            while place.exists() and place.read_text().split()[2] != "Z":
+                await asyncio.sleep(0.02)
+        task.cancel()
+
+    with_workers(work)
+
+
+def test_no_file_that_is_read_has_the_name_of_one_that_is_written(tmp_path: Path) -> None:
+    for name in ("page.json", "Page.JSON", ".out", "../page.json"):
+        with pytest.raises(DeskError, match="Rename the file"):
+            Job(words=(), reads={name: tmp_path}, writes=("page.json",))
+
+
+def test_a_file_that_changed_is_no_end_of_a_job(tmp_path: Path) -> None:
+    (tmp_path / "rules.txt").write_text(RULES)
+    job = Job(words=(), reads={"rules.txt": tmp_path / "rules.txt"}, digests={"rules.txt": "0" * 64})
+    with pytest.raises(DeskError, match="changed while it was being read"):
+        asyncio.run(Workers().run(job))

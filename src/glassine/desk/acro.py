@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from glassine.desk.folder import Folder, one_component
@@ -16,8 +20,16 @@ ACRO_FILES = (RESULTS, "config.json")
 LARGEST = 20_000_000
 """Bytes of the largest ``results.json``."""
 BLOCKED = "DO_NOT_RELEASE"
-MOST_CELLS = 10_000
-LONGEST = 2_000
+MOST_CELLS, LARGEST_CELL = 10_000, 1_000_000
+"""Marked cells of a file that are kept, and the number of a row or column that none has."""
+MOST_COMMENTS, LONGEST = 20, 2_000
+OF_GLASSINE = ("share_in_small_leaves", "smallest_leaf", "purest_leaf", "largest_bits_per_record")
+"""Rules that mark cells of the table that an audit writes for ACRO."""
+RULES = ("threshold", "p-ratio", "nk-rule", "negative", "missing", "all-values-are-same", *OF_GLASSINE)
+TYPES = ("table", "regression", "model", "histogram", "survival plot", "plot", "custom")
+"""Rules and types of outputs that ACRO knows; an analyst's words under these keys are not published."""
+UID = re.compile(r"output_\d{1,6}", re.ASCII)
+"""Names that ACRO itself gives to outputs."""
 VERSION = "1.0.2"
 """Version whose reader the written file is for."""
 
@@ -72,12 +84,7 @@ def read_acro(folder: Folder) -> dict[str, AcroEntry]:
 
 def _entry(folder: Folder, uid: str, value: Mapping[str, Any], file: object, name: str) -> AcroEntry:
     sdc = file.get("sdc") if isinstance(file, dict) else None
-    cells = sdc.get("cells") if isinstance(sdc, dict) else None
-    marked = {}
-    for rule, places in cells.items() if isinstance(cells, dict) else ():
-        pairs = [p for p in places if isinstance(p, list) and [type(i) for i in p] == [int, int]] if places else []
-        if pairs:
-            marked[_text(rule)] = pairs[:MOST_CELLS]
+    marked = _marked(sdc.get("cells") if isinstance(sdc, dict) else None, (LARGEST_CELL, LARGEST_CELL))
     comments = value.get("comments")
     texts = comments if isinstance(comments, list) else [comments] if comments else []
     try:
@@ -90,7 +97,7 @@ def _entry(folder: Folder, uid: str, value: Mapping[str, Any], file: object, nam
         type=_text(value.get("type")),
         status=_text(value.get("status")),
         summary=_text(value.get("summary")),
-        comments=tuple(map(_text, texts[:50])),
+        comments=tuple(map(_text, texts[:MOST_COMMENTS])),
         exception=_text(value.get("exception")),
         cells=marked,
         checksum=checksum,
@@ -98,28 +105,62 @@ def _entry(folder: Folder, uid: str, value: Mapping[str, Any], file: object, nam
     )
 
 
+def _marked(cells: object, shape: tuple[int, int]) -> dict[str, list[list[int]]]:
+    """Return the marked cells in a table of so many rows and columns, by rule, each once and in order."""
+    found: dict[str, list[list[int]]] = {}
+    left = MOST_CELLS
+    for rule in RULES:
+        places = cells.get(rule) if isinstance(cells, dict) else None
+        pairs = {
+            (place[0], place[1])
+            for place in (places if isinstance(places, list) else ())
+            if isinstance(place, list)
+            and [type(index) for index in place] == [int, int]
+            and all(0 <= index < most for index, most in zip(place, shape, strict=True))
+        }
+        # The order and the repetitions of an analyst's list would say more than the marks.
+        if kept := [list(pair) for pair in sorted(pairs)[:left]]:
+            found[rule] = kept
+            left -= len(kept)
+    return found
+
+
+def shape_of(path: Path) -> tuple[int, int]:
+    """Return how many rows and columns of a table ACRO can mark: none of a file that is no text with separators."""
+    ending = path.suffix.lower()
+    if ending not in (".csv", ".tsv"):
+        return 0, 0
+    rows = columns = 0
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream, suppress(csv.Error):
+        for row in csv.reader(stream, delimiter="\t" if ending == ".tsv" else ","):
+            rows, columns = rows + 1, max(columns, len(row))
+    # Marks are counted after the header and the first column.
+    return max(rows - 1, 0), max(columns - 1, 0)
+
+
 def _text(value: object) -> str:
-    return str(value)[:LONGEST] if isinstance(value, str | int | float) else ""
+    # A lone half of a pair can be written to no file.
+    return str(value)[:LONGEST].encode(errors="replace").decode() if isinstance(value, str | int | float) else ""
 
 
 def as_results(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return a ``results.json`` of approved files alone, which ACRO's own reader opens.
 
-    Nothing of a submitted ``results.json`` is copied but the id, the type and the marked cells of approved entries;
-    a file without an entry gets one of the type ``custom``.
+    Nothing of a submitted ``results.json`` is copied but the type and the id, if they are ACRO's own words, and the
+    cells of the released table that known rules mark. Other files have the type ``custom`` and their name as the id.
     """
-    # files: name, acro (an event's entry or None), reason and at of each approved file.
+    # files: name, acro (an event's entry or None), shape, reason and at of each approved file.
     results: dict[str, Any] = {}
     for file in files:
         entry = file["acro"] or {}
-        uid = entry.get("uid") or file["name"]
+        uid = entry["uid"] if UID.fullmatch(str(entry.get("uid"))) else file["name"]
         while uid in results:
             uid += "-"
-        cells = entry.get("cells") or {}
+        cells = _marked(entry.get("cells"), file["shape"])
         results[uid] = {
             "uid": uid,
             "status": "review",
-            "type": entry.get("type") or "custom",
+            "type": entry["type"] if entry.get("type") in TYPES else "custom",
             "properties": {},
             "files": [{"name": file["name"], "sdc": {"summary": {}, "cells": cells} if cells else {}}],
             "outcome": {},

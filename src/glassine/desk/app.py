@@ -143,6 +143,9 @@ class DeskApp:
                 self.fault = ""
             except (LogError, OSError) as error:
                 self.fault = str(error)
+            except Exception as error:
+                # A watch that ended would show every later file as if it had not come.
+                self.fault = f"The desk cannot look at its folder: {type(error).__name__}: {error}"
             await asyncio.sleep(SCAN_SECONDS)
 
     def _look(self) -> None:
@@ -194,7 +197,7 @@ class DeskApp:
         first, _, rest = path.partition("/")
         name, _, more = rest.partition("/")
         if first == "files" and more == "text":
-            return _html(self.screens.text(name))
+            return _html(await self.screens.text(name))
         if first == "files" and more == "together":
             return _html(await self.screens.together(name))
         if first == "files" and more == "certificate":
@@ -220,7 +223,10 @@ class DeskApp:
             number = sign(desk, asked)
             return _plain({"folder": release(desk, number, self.screens.record_page).name})
         elif path == "release":
-            return _plain({"folder": release(desk, int(asked.get("signing", 0)), self.screens.record_page).name})
+            signing = str(asked.get("signing", ""))
+            if not (signing.isascii() and signing.isdigit() and len(signing) < 10):
+                raise RefusedActionError("signing must be the number of a sign-off.", field="signing")
+            return _plain({"folder": release(desk, int(signing), self.screens.record_page).name})
         elif path == "tickets":
             content, headers = await self.screens.document(asked)
             return _plain({"ticket": self.tickets.issue(content, headers)})

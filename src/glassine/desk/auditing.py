@@ -13,14 +13,16 @@ from typing import Any
 
 from glassine.desk.acro import ACRO_FILES
 from glassine.desk.desk import Desk, digest_of
-from glassine.desk.folder import HEAD, LARGEST_MODEL, kind_of
+from glassine.desk.folder import HEAD, LARGEST_MODEL, FolderFile, kind_of
 from glassine.desk.state import FileState, Version
 from glassine.desk.stated import STATED
 from glassine.desk.workers import Done, Job, Workers
-from glassine.errors import DeskError
+from glassine.errors import DeskError, RefusedActionError, quoted
 
 VERDICTS = {0: "within policy", 1: "outside policy", 3: "inconclusive"}
 NOT_AUDITED = "not audited"
+SUBMITTED = "submitted"
+"""Folder of a job that holds files by the names that analysts gave them; reports say these."""
 
 LOOK = "Look at it yourself: the desk audits models only."
 SAID = {
@@ -57,6 +59,7 @@ class Audits:
         self._running: dict[tuple[str, str, str], asyncio.Task[None]] = {}
         self._results: dict[str, dict[str, Any]] = {}
         self.failed: dict[tuple[str, str, str], str] = {}
+        self._looked: Mapping[str, FolderFile] = {}
 
     @property
     def n_waiting(self) -> int:
@@ -66,6 +69,10 @@ class Audits:
     def start(self) -> None:
         """Start an audit of each present version that has none under the present policy and answers."""
         present = self._desk.present()
+        if present != self._looked:
+            # What was in the way, such as a domain that had changed, may be as it was.
+            self._looked = present
+            self.failed.clear()
         for file in list(self._desk.state.files.values()):
             version = file.now
             key = self._key(file, version)
@@ -118,8 +125,8 @@ class Audits:
                 digest = hashlib.sha256(data).hexdigest()
                 # Result first: an event whose result is lost would show nothing; a result without an event is no harm.
                 await asyncio.to_thread(store, self._path(digest), data)
-                self._desk.refresh()
-                made = self._desk.audit(version)
+                now = self._desk.refresh().version({"file": file.id, "sha256": version.sha256})
+                made = self._desk.audit(now or version)
                 if made is not None and made.result == digest:
                     return  # Another desk was faster
                 self._desk.audited(
@@ -134,6 +141,8 @@ class Audits:
                         "foreign": any(not one["canonical"] for one in (result.get("findings") or {}).get("files", ())),
                     },
                 )
+        except RefusedActionError:
+            pass  # Other bytes have the name now: the next look at the folder sees them
         except (DeskError, OSError) as error:
             self.failed[key] = str(error)
         finally:
@@ -142,13 +151,15 @@ class Audits:
     async def _measure(self, file: FileState, version: Version, answers: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the desk says of a file: the verdict on a model, or that it is none."""
         desk = self._desk
-        kind = kind_of(file.name, desk.folder.read(file.name, HEAD), version.size)
+        # What it is, is said of the bytes that were recorded, and of no others that have its name.
+        data = await asyncio.to_thread(desk.folder.checked, file.name, LARGEST_FINDINGS, version.sha256)
+        kind = kind_of(file.name, data[:HEAD], version.size)
         kind = "acro" if file.name in ACRO_FILES else kind
         result: dict[str, Any] = {"kind": kind, "verdict": NOT_AUDITED, "message": "", "page": None, "report": ""}
         if kind != "model":
             result["message"] = SAID.get(kind, f"A file of Glassine ({kind}). It goes with a model.")
             if kind == "findings":
-                result["message"] += _verdict_of(desk.folder.read(file.name, LARGEST_FINDINGS))
+                result["message"] += _verdict_of(data)
             return result
         kept = desk.own / "held" / version.sha256
         if not kept.is_file():
@@ -168,8 +179,10 @@ class Audits:
             kept.unlink(missing_ok=True)
         result["message"] = done.message if verdict is None else ""
         result["verdict"] = verdict or NOT_AUDITED
+        if verdict is None:
+            return result
         result["page"] = _json(done.files.get("page.json"))
-        if verdict is not None and result["page"] is None:
+        if result["page"] is None:
             result["message"] = done.out[:4000]
         result["findings"] = _json(done.out.encode())
         result["report"] = done.files.get("report.html", b"").decode(errors="replace")
@@ -184,7 +197,7 @@ class Audits:
         digests = {file.name: file.now.sha256, other.name: other.now.sha256}
         words = ("certificate", "verify", "--", f"./{file.name}", f"./{other.name}")
         async with self._places:
-            return await self.workers.run(Job(words=words, reads=reads, digests=digests))
+            return await self.workers.run(Job(words=words, reads=reads, digests=digests, inside=SUBMITTED))
 
     async def evidence(self, file: FileState, form: str) -> Done:
         """Return the answers to what an authority asks, from the desk's own audit."""
@@ -236,7 +249,7 @@ class Audits:
         # models: path and hash of each, by its name.
         reads = {name: path for name, (path, _) in models.items()}
         digests = {name: digest for name, (_, digest) in models.items()}
-        words = [command, "-o", "report.html", "--to", "plain", "page.json", "--json", *options]
+        words = [command, "-o", "../report.html", "--to", "plain", "../page.json", "--json", *options]
         policy = self._desk.settings
         if policy.policy_bytes:
             reads[".policy.toml"] = self._desk.own / policy.policy
@@ -247,13 +260,19 @@ class Audits:
         for name, value in answers.items():
             option, kind = STATED[name].option, STATED[name].kind
             if kind == "file":
+                if value["name"] in reads:
+                    raise DeskError(
+                        f"{quoted(value['name'])} was stated as a file that goes with itself.",
+                        remedy="Answer anew.",
+                        path=reads[value["name"]],
+                    )
                 reads[value["name"]] = self._desk.folder.path / value["name"]
                 digests[value["name"]] = value["sha256"]
                 words += [option, f"./{value['name']}"]
             else:
                 words += [option] if kind == "flag" else [option, str(value)]
         words += ["--", *(f"./{name}" for name in models)]
-        return Job(words=words, reads=reads, digests=digests, writes=("report.html", "page.json"))
+        return Job(words=words, reads=reads, digests=digests, writes=("report.html", "page.json"), inside=SUBMITTED)
 
     async def together(self, file: FileState) -> dict[str, Any] | None:
         """Return the audit of the present version and the one before as one release; None if one is not held."""
@@ -265,10 +284,11 @@ class Audits:
         names = {f"{stem}-before{ending}": (then, before.sha256), f"{stem}-now{ending}": (now, file.now.sha256)}
         # Several models are judged in a domain; what else was stated is of one of them.
         stated = {name: value for name, value in file.now.answers.items() if name == "domain"}
+        pair = dict(zip((f"before{ending}", f"now{ending}"), names.values(), strict=True))
         both = Job(
-            words=[f"./{name}" for name in names],
-            reads={name: path for name, (path, _) in names.items()},
-            digests={name: digest for name, (_, digest) in names.items()},
+            words=[f"./{name}" for name in pair],
+            reads={name: path for name, (path, _) in pair.items()},
+            digests={name: digest for name, (_, digest) in pair.items()},
             writes=("changes.json", "domain.json"),
             module="glassine.desk.both",
         )
@@ -291,7 +311,7 @@ class Audits:
             message = compared.message or "they could not be read."
         return {
             "message": message,
-            "page": _json(done.files.get("page.json")),
+            "page": _json(done.files.get("page.json")) if done.status in VERDICTS else None,
             "changes": _json(compared.files.get("changes.json")),
             "widest": not stated,
         }

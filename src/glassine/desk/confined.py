@@ -1,12 +1,24 @@
-"""Run a module with limits of memory and processor time: what a worker of the desk starts."""
+"""Run a module with limits of memory, time and files: what a worker of the desk starts."""
 
 from __future__ import annotations
 
+import ctypes
+import signal
 import sys
+from contextlib import suppress
+
+WALL = 300.0
+"""Seconds that a worker may take."""
+LATER = 10
+"""Seconds after the time limit at which a worker ends that the desk did not end."""
+LARGEST_WRITTEN = 256_000_000
+"""Bytes of the largest file that a worker may write."""
+WITH_PARENT = 1
+"""``PR_SET_PDEATHSIG`` of Linux."""
 
 
 def limit(memory: int, seconds: int) -> None:
-    """Limit this process: bytes of address space, and processor seconds."""
+    """Limit this process: bytes of address space, and processor seconds; it ends with the process that started it."""
     try:
         import resource
     except ImportError:
@@ -16,6 +28,12 @@ def limit(memory: int, seconds: int) -> None:
     # Of this process alone: a forked one starts at zero.
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_WRITTEN, LARGEST_WRITTEN))
+    # A job that waits uses no processor time: where the system does not end it with its parent, the clock does.
+    signal.alarm(int(WALL) + LATER)
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(WITH_PARENT, signal.SIGKILL)
 
 
 def main() -> None:

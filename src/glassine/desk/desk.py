@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import socket
 import stat
-import time
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -15,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from glassine import __version__
-from glassine.desk.acro import AcroEntry, read_acro
+from glassine.desk.acro import RESULTS, AcroEntry, read_acro
 from glassine.desk.events import DeskEvent, DeskLog, Person
 from glassine.desk.folder import OWN, RECORDS, Folder, FolderFile
+from glassine.desk.locking import locked
 from glassine.desk.settings import DeskSettings, read_settings
 from glassine.desk.state import DECISIONS, DeskState, FileState, Version, file_id, folded
 from glassine.desk.stated import stated_of
 from glassine.errors import DeskError, RefusedActionError
 from glassine.privacy.chained_file import ChainedFile
 
-LOCK = "desk.lock"
 WAIT = 15.0
 """Seconds to wait for another desk that writes."""
 LONGEST_TEXT = 10_000
@@ -93,7 +92,10 @@ class Desk:
             )
         self._known: dict[str, tuple[FolderFile, str]] = {}
         self._acro: tuple[tuple[object, ...], dict[str, AcroEntry]] = ((), {})
+        self._acro_recorded: dict[str, AcroEntry] | None = None
         self._stamp: tuple[int, ...] = ()
+        # The watch over the folder and the presses run on two threads.
+        self._lock = threading.RLock()
         self._state = DeskState()
         self.head = self._identity = ""
         self.refresh()
@@ -109,13 +111,13 @@ class Desk:
 
     def refresh(self) -> DeskState:
         """Read the record if it changed, checked whole."""
-        status = self._file.path.stat()
-        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-        if stamp != self._stamp:
-            with self._file.transaction(write=False) as log:
-                self._take(log)
-            self._stamp = stamp
-        return self._state
+        with self._lock:
+            stamp = self._stamp_now()
+            if stamp != self._stamp:
+                with self._file.transaction(write=False) as log:
+                    self._take(log)
+                self._stamp = stamp
+            return self._state
 
     @property
     def identity(self) -> str:
@@ -159,12 +161,13 @@ class Desk:
     def writing(self) -> Iterator[DeskLog]:
         """Open the record for one transaction; one desk writes at a time."""
         # SQLite's locks do not hold on every network share; a file that is made exclusively does.
-        with self._locked(), self._file.transaction(write=True) as log:
+        with self._lock, locked(self.own, self.person.account, WAIT):
+            with self._file.transaction(write=True) as log:
+                self._take(log)
+                yield log
             self._take(log)
-            yield log
-        self._take(log)
-        status = self._file.path.stat()
-        self._stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+            # Before another desk can write: its events would be taken for read.
+            self._stamp = self._stamp_now()
 
     def record(self, kind: str, body: Mapping[str, Any]) -> DeskEvent:
         """Append one event that needs no check."""
@@ -179,7 +182,6 @@ class Desk:
         """Look at the folder, record what is new or has changed, and return how many files that were."""
         files = {one.name: one for one in self.folder.files()}
         acro = self._read_acro(files)
-        new: list[dict[str, Any]] = []
         digests: dict[str, tuple[FolderFile, str]] = {}
         for name, one in files.items():
             if self.person.role == "analyst" and name.lower().endswith(RECORDS):
@@ -189,20 +191,35 @@ class Desk:
                 digests[name] = old
                 continue
             with suppress(DeskError, OSError):
-                digest, size = self.folder.digest(name)
-                digests[name] = (one, digest)
-                state = self._state.files.get(file_id(name))
-                if state is None or state.now.sha256 != digest:
-                    new.append(self._received(one, digest, size, acro.get(name)))
-        self._known = digests
+                digests[name] = (one, self.folder.digest(name)[0])
+        state, told = self._state, acro is not self._acro_recorded
+        fresh = {name: one for name, one in digests.items() if told or self._known.get(name) != one}
+        bodies = [self._received(one, digest, acro.get(name)) for name, (one, digest) in fresh.items()]
+        new = [body for body in bodies if self._is_news(state, body)]
         if new:
             with self.writing() as log:
                 for body in new:
-                    file = self._state.files.get(body["file"])
                     # Another desk may have been faster.
-                    if file is None or file.now.sha256 != body["sha256"]:
+                    if self._is_news(self._state, body):
                         self._append(log, "received", body)
+        # After the commit: what could not be recorded is new at the next look.
+        self._known, self._acro_recorded = digests, acro
         return len(new)
+
+    @staticmethod
+    def _is_news(state: DeskState, body: Mapping[str, Any]) -> bool:
+        """Return whether bytes, or what ACRO says of them, are not the last that were recorded of a file."""
+        file = state.files.get(body["file"])
+        if file is None or file.now.sha256 != body["sha256"]:
+            return True
+        # An entry that is gone stays: it may be marked DO_NOT_RELEASE.
+        return "acro" in body and body["acro"] != file.now.acro
+
+    def blocked(self) -> set[str]:
+        """Return the names of files that ACRO marks DO_NOT_RELEASE, as recorded or as the folder has it now."""
+        files = {one.name: one for one in self.folder.files()}
+        recorded = {file.name for file in self._state.files.values() if (file.now.acro or {}).get("blocked")}
+        return recorded | {name for name, entry in self._read_acro(files).items() if entry.blocked}
 
     def vote(self, identity: str, asked: Mapping[str, Any]) -> None:
         """Record a vote on the version that the page showed.
@@ -230,7 +247,7 @@ class Desk:
                 raise RefusedActionError(
                     f"a reason is needed {why}.", remedy="Write one sentence for the analyst.", field="reason"
                 )
-            if decision == "approve" and (version.acro or {}).get("blocked"):
+            if decision == "approve" and file.name in self.blocked():
                 raise RefusedActionError(
                     "this entry is marked DO_NOT_RELEASE and cannot be approved.", field="decision"
                 )
@@ -277,26 +294,47 @@ class Desk:
         text = text_of(asked, "text")
         if not items and not text:
             raise RefusedActionError("a question needs a text.", remedy="Tick one, or write it.", field="text")
+        if self.person.role != "checker":
+            raise RefusedActionError("only checkers ask.", remedy="Open the desk without --analyst.")
         with self.writing() as log:
             file, version = self._current(identity, asked)
             self._append(log, "asked", {**self._on(file, version), "items": items, "text": text})
 
     def answer(self, identity: str, asked: Mapping[str, Any]) -> None:
-        """Record an answer to all open questions of a version, and what it states of the training data."""
+        """Record an answer to all open questions of a version, and what it states of the training data.
+
+        Raises
+        ------
+        RefusedActionError
+            If no question is open, the answer is empty, or it is to an earlier state.
+        """
         text, stated = text_of(asked, "text"), stated_of(asked, self.folder)
         if not text and not stated:
             raise RefusedActionError("an answer needs a statement or a text.", field="text")
         with self.writing() as log:
             file, version = self._current(identity, asked)
             numbers = [question.number for question in version.open_questions()]
+            if not numbers:
+                # What is stated changes the verdict: a checker has to have asked for it.
+                raise RefusedActionError("no question is open on this file.", remedy="A checker asks first.")
             body = {**self._on(file, version), "questions": numbers, "text": text, "stated": stated}
             self._append(log, "answered", body)
 
     def turn(self, identity: str, asked: Mapping[str, Any]) -> None:
-        """Vote again after unequal votes, return a file to its analyst, or withdraw it: one event."""
+        """Vote again after unequal votes, return a file to its analyst, or withdraw it: one event.
+
+        Raises
+        ------
+        RefusedActionError
+            If the person is neither a checker nor, to withdraw, the author, or the state does not allow it.
+        """
         action = text_of(asked, "action")
         with self.writing() as log:
             file, version = self._current(identity, asked)
+            if self.person.role != "checker" and (action, self.person.account) != ("withdraw", version.author):
+                raise RefusedActionError(
+                    "only checkers vote again or return a file, and only they and its author withdraw it."
+                )
             status = version.status(self.settings.needed)
             body = self._on(file, version)
             if action == "again" and status in ("conflict", "approved", "changes", "rejected", "returned"):
@@ -336,10 +374,16 @@ class Desk:
     # Inside
 
     def _take(self, log: DeskLog) -> None:
-        if len(log.events) < len(self._state.events) or self.head == "":
-            self._state = DeskState()
-        self._state = folded(log.events[len(self._state.events) :], self._state)
-        self.head, self._identity = log.head, log.identity
+        """Fold a record, unless its head is that of the present state, and put the new state in its place."""
+        # Never into the present one: another thread may be reading it, and a record that was replaced by a longer one
+        # does not continue it.
+        if (log.head, log.identity) != (self.head, self._identity):
+            self._state = folded(log.events)
+            self.head, self._identity = log.head, log.identity
+
+    def _stamp_now(self) -> tuple[int, ...]:
+        status = self._file.path.stat()
+        return status.st_mtime_ns, status.st_size, status.st_ino
 
     def _append(self, log: DeskLog, kind: str, body: Mapping[str, Any]) -> DeskEvent:
         event = log.append(kind, self.person, self.now(), body)
@@ -367,11 +411,11 @@ class Desk:
     def _on(file: FileState, version: Version) -> dict[str, Any]:
         return {"file": file.id, "sha256": version.sha256}
 
-    def _received(self, file: FolderFile, digest: str, size: int, entry: AcroEntry | None) -> dict[str, Any]:
+    def _received(self, file: FolderFile, digest: str, entry: AcroEntry | None) -> dict[str, Any]:
         body: dict[str, Any] = {
             "file": file_id(file.name),
             "name": file.name,
-            "size": size,
+            "size": file.size,
             "sha256": digest,
             "author": account_of(file.owner),
         }
@@ -382,12 +426,12 @@ class Desk:
         return body
 
     def _read_acro(self, files: Mapping[str, FolderFile]) -> dict[str, AcroEntry]:
-        one = files.get("results.json")
-        if one is None:
-            return {}
-        if self._acro[0] != (one,):
-            self._acro = ((one,), read_acro(self.folder))
-        return self._acro[1]
+        key = tuple(files[name] for name in (RESULTS,) if name in files)
+        seen, entries = self._acro
+        if seen != key:
+            entries = read_acro(self.folder) if key else {}
+            self._acro = (key, entries)
+        return entries
 
     def _make_own(self) -> None:
         try:
@@ -408,55 +452,6 @@ class Desk:
         with suppress(OSError):
             os.chown(path, -1, status.st_gid)
             path.chmod(mode | (group if path.is_dir() else group & 0o060))
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        path = self.own / LOCK
-        mine = f"{socket.gethostname()} {os.getpid()} {self.person.account}"
-        deadline, handle = time.monotonic() + WAIT, -1
-        while handle < 0:
-            try:
-                handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-            except FileExistsError:
-                if self._left_behind(path):
-                    with suppress(FileNotFoundError):
-                        path.unlink()
-                elif time.monotonic() > deadline:
-                    raise DeskError(
-                        f"another desk has been writing for {WAIT:g} seconds: {_words(path)}.",
-                        remedy=f"Close it; if it is gone, delete {path}.",
-                        path=path,
-                    ) from None
-                else:
-                    time.sleep(0.005)
-        try:
-            os.write(handle, mine.encode())
-            os.close(handle)
-            yield
-        finally:
-            with suppress(FileNotFoundError):
-                path.unlink()
-
-    @staticmethod
-    def _left_behind(path: Path) -> bool:
-        """Return whether a lock is of a process of this computer that has ended."""
-        host, _, rest = _words(path).partition(" ")
-        number = rest.partition(" ")[0]
-        if host != socket.gethostname() or not number.isdigit():
-            return False
-        try:
-            os.kill(int(number), 0)
-        except ProcessLookupError:
-            return True
-        except PermissionError:
-            return False
-        return False
-
-
-def _words(path: Path) -> str:
-    with suppress(OSError):
-        return path.read_text(encoding="utf-8", errors="replace")[:200]
-    return ""
 
 
 def text_of(asked: Mapping[str, Any], name: str) -> str:

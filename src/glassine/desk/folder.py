@@ -30,6 +30,7 @@ KEEP_FREE = 64_000_000
 
 IMAGES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
 SCHEMA = re.compile(rb'"schema"\s*:\s*"glassine\.([a-z_-]+)/')
+TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 HEAD = 4096
 
 NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -42,14 +43,19 @@ class FolderFile:
     name: str
     size: int
     changed: int  # Nanoseconds
+    touched: int  # Nanoseconds of its last change of any kind, which no account can set
     inode: int
     owner: int  # Number of the account
 
 
 def one_component(name: str) -> bool:
     """Return whether a name is one component that a file of the folder can have."""
+    try:
+        size = len(name.encode(errors="surrogateescape"))
+    except UnicodeEncodeError:
+        return False
     return (
-        0 < len(name.encode(errors="surrogateescape")) <= LONGEST_NAME
+        0 < size <= LONGEST_NAME
         and not name.startswith(".")
         and not any(char in name for char in "/\\\0")
         and name not in ("..", "checksums")
@@ -100,6 +106,7 @@ class Folder:
                             name=name,
                             size=status.st_size,
                             changed=status.st_mtime_ns,
+                            touched=status.st_ctime_ns,
                             inode=status.st_ino,
                             owner=status.st_uid,
                         )
@@ -154,6 +161,27 @@ class Folder:
                 sha.update(part)
                 size += len(part)
         return sha.hexdigest(), size
+
+    def checked(self, name: str, most: int, sha256: str) -> bytes:
+        """Return the first bytes of a file, at most so many, of which the whole has a SHA-256.
+
+        Raises
+        ------
+        RefusedActionError
+            If the file is another one.
+        """
+        sha, head = hashlib.sha256(), bytearray()
+        with self.opened(name) as handle:
+            while part := os.read(handle, PIECE):
+                sha.update(part)
+                head += part[: most - len(head)]
+        if sha.hexdigest() != sha256:
+            raise RefusedActionError(
+                f"{quoted(name)} in the folder is not the file that the desk recorded: it changed since.",
+                remedy="Wait until the desk has seen the new one, then look at that.",
+                stale=True,
+            )
+        return bytes(head)
 
     def copy(self, name: str, target: Path) -> str:
         """Copy a file to a new file, and return the SHA-256 of the bytes that were copied."""
@@ -222,6 +250,18 @@ def kind_of(name: str, head: bytes, size: int) -> str:
         return "page"
     if size > LARGEST_MODEL:
         return "large"
-    match = SCHEMA.search(head[:HEAD])
-    schema = match[1].decode() if match else "model"
+    schema = _schema(head[:HEAD])
     return "model" if schema in ("model", "summary", "surrogates", "signed-release") else schema
+
+
+def _schema(head: bytes) -> str:
+    """Return the schema that the object itself states at the top, ``model`` if none: those of its parts say nothing."""
+    depth = 0
+    for token in TOKEN.finditer(head if head.lstrip().startswith(b"{") else b""):
+        if token[0] in (b"{", b"["):
+            depth += 1
+        elif token[0] in (b"}", b"]"):
+            depth -= 1
+        elif depth == 1 and (match := SCHEMA.match(head, token.start())):
+            return match[1].decode()
+    return "model"

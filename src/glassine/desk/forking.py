@@ -83,12 +83,20 @@ class ForkServer:
                         continue
                     part = os.read(self._asked, 1 << 16)
                     if not part:
-                        return
+                        return self._end()
                     *lines, rest = (rest + part).split(b"\n")
                     for line in lines:
                         self._fork(json.loads(line))
 
+    def _end(self) -> None:
+        """End all jobs, and what they started: the desk that would take in their results is gone."""
+        for number in self._jobs:
+            for kill in (os.killpg, os.kill):  # A job that leads no group yet is ended itself
+                with suppress(ProcessLookupError):
+                    kill(number, signal.SIGKILL)
+
     def _fork(self, job: dict[str, Any]) -> None:
+        server = os.getpid()
         number = os.fork()
         if number:
             self._jobs[number] = job["id"]
@@ -99,13 +107,15 @@ class ForkServer:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.setsid()
-            os.chdir(job["folder"])
+            os.chdir(Path(job["folder"], job["inside"]))
             os.environ["HOME"] = job["folder"]
             _streams(Path(job["folder"]))
             # All that a job says to the desk is what it writes into its folder.
             for descriptor in (self._said, self._asked, self._ended, self._woken):
                 os.close(descriptor)
             limit(*self._limits)
+            if os.getppid() != server:
+                return  # It ended before this process could be bound to it
             status = _run(job["module"], job["words"])
         finally:
             os._exit(status)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,8 @@ RECORD = Signed("glassine.signed-desk-record/1", "record")
 
 def chain_of(desk: Desk) -> dict[str, Any]:
     """Return the head of a desk's record, which fits one history only, as plain values."""
-    return {"identity": desk.identity, "entries": len(desk.state.events), "head": desk.head}
+    events = desk.state.events
+    return {"identity": desk.identity, "entries": len(events), "head": events[-1].hash}
 
 
 def exported(desk: Desk, values: Mapping[str, Any]) -> str:
@@ -34,17 +33,9 @@ def exported(desk: Desk, values: Mapping[str, Any]) -> str:
     return text if desk.key is None else json_text(envelope(desk, text))
 
 
-def envelope(desk: Desk, text: str) -> dict[str, Any]:
+def envelope(desk: Desk, text: str) -> dict[str, str]:
     """Return a text with the signature of the desk's key."""
-    plain, signed = (desk.own / f"upload-{os.urandom(8).hex()}.json" for _ in range(2))
-    try:
-        plain.write_text(text, encoding="utf-8")
-        RECORD.sign(plain, desk.key or "", signed)
-        values: dict[str, Any] = json.loads(signed.read_bytes())
-        return values
-    finally:
-        plain.unlink(missing_ok=True)
-        signed.unlink(missing_ok=True)
+    return RECORD.sign_text(text, desk.key or "")
 
 
 def check_head(desk: Desk, path: Path, public_key: str | None = None) -> str:
@@ -72,7 +63,7 @@ def check_head(desk: Desk, path: Path, public_key: str | None = None) -> str:
     values = parse_json(opened.text, path=path)
     chain: Any = values.get("chain", values) if isinstance(values, dict) else None
     try:
-        identity, entries, head = chain["identity"], int(chain["entries"]), chain["head"]
+        identity, entries, head = chain["identity"], int(chain["entries"]), str(chain["head"])
     except (TypeError, KeyError, ValueError):
         raise DeskError(
             f"{path} holds no head of a desk's record.",
@@ -82,11 +73,17 @@ def check_head(desk: Desk, path: Path, public_key: str | None = None) -> str:
     events = desk.refresh().events
     if identity != desk.identity:
         raise DeskError(f"{path} is of the record of another desk.", remedy="Name its folder.", path=path)
-    digest = events[entries - 1].hash if 0 < entries <= len(events) else ""
-    if digest != head:
+    if entries < 1 or not head:
+        raise DeskError(
+            f"{path} holds no head of a desk's record: its entry {entries} is none.",
+            remedy="Give the chain.json of a release, or a record for checkers.",
+            path=path,
+        )
+    found = events[entries - 1].hash if entries <= len(events) else ""
+    if found != head:
         raise DeskError(
             f"the record of {desk.folder.path} is not the one that {path} was exported from: "
-            f"its entry {entries} {'differs' if digest else 'is missing'}.",
+            f"its entry {entries} {'differs' if found else 'is missing'}.",
             remedy="It was rewritten, or replaced by an older copy. Ask who can write to the folder.",
             path=path,
         )

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from glassine import __version__
-from glassine.desk.acro import as_results
+from glassine.desk.acro import RESULTS, as_results, shape_of
 from glassine.desk.desk import Desk, text_of
 from glassine.desk.events import DeskEvent
 from glassine.desk.heads import chain_of, envelope, exported
 from glassine.desk.state import DECISIONS, DeskState, Signing
-from glassine.errors import DeskError, RefusedActionError
+from glassine.errors import DeskError, RefusedActionError, quoted
 from glassine.files import json_text
 
 FIELDS = ("recipient", "purpose", "conditions", "review_by")
@@ -28,6 +28,9 @@ LIMITS = (
     "whole file by a person who can write it, unless its head was kept elsewhere."
 )
 
+WRITTEN = (RESULTS, "record.json", "record.html", "record.signed.json")
+"""What a release holds beside the files that were signed."""
+
 Render = Callable[[Mapping[str, Any]], str]
 
 
@@ -37,7 +40,8 @@ def sign(desk: Desk, asked: Mapping[str, Any]) -> int:
     Raises
     ------
     RefusedActionError
-        If the person is no checker, a file is not ready or has changed, or a statement is missing.
+        If the person is no checker, a file is not ready, has changed or has a name that no release can hold, or a
+        statement is missing.
     """
     stated = {name: text_of(asked, name) for name in FIELDS}
     chosen = asked.get("files")
@@ -60,11 +64,14 @@ def sign(desk: Desk, asked: Mapping[str, Any]) -> int:
         )
     with desk.writing() as log:
         ready = {f"{file.id}:{file.now.sha256}": file for file in desk.ready()}
-        files = []
+        files, blocked = [], desk.blocked()
         for one in chosen:
             file = ready.get(str(one))
             if file is None:
                 raise RefusedActionError("a file is no longer ready to be signed.", stale=True)
+            if file.name in blocked:
+                raise RefusedActionError(f"{file.name} is marked DO_NOT_RELEASE and cannot be signed.", field="files")
+            _check_name(file.name)
             author = {desk.person.account} & {file.now.author}
             named = {vote.stated_author for vote in file.now.votes_of(file.now.turn)} - {""}
             if author and not named:
@@ -75,6 +82,21 @@ def sign(desk: Desk, asked: Mapping[str, Any]) -> int:
             made = envelope(desk, json.dumps(body, sort_keys=True))
             body["signature"] = {name: made[name] for name in ("public_key", "signature")}
         return log.append("signed", desk.person, desk.now(), body).number
+
+
+def _check_name(name: str) -> None:
+    """Raise if a release could not hold a file of a name: what is signed can be written."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        why = "its name is no text in UTF-8"
+    else:
+        if name.casefold() not in WRITTEN:
+            return
+        why = "the record of a release has this name"
+    raise RefusedActionError(
+        f"{quoted(name)} cannot be released: {why}.", remedy="Have it sent under another name.", field="files"
+    )
 
 
 def release(desk: Desk, number: int, render: Render) -> Path:
@@ -146,7 +168,10 @@ def _write(desk: Desk, state: DeskState, signing: Signing, target: Path, render:
         file = state.files[one["file"]]
         version = next(v for v in file.versions if v.sha256 == one["sha256"])
         reasons = [vote.reason for vote in version.votes_of(version.turn) if vote.reason]
-        entries.append({"name": name, "acro": one["acro"], "reason": " ".join(reasons), "at": signing.at})
+        # Of the bytes that are released, not of those that lay there when ACRO's record was read.
+        shape = shape_of(target / name)
+        said = {"reason": " ".join(reasons), "at": signing.at}
+        entries.append({"name": name, "acro": one["acro"], "shape": shape, **said})
     public = record_of(state, desk, "public", signing)
     _write_new(target / "results.json", json_text(as_results(entries)))
     _write_new(target / "record.json", json_text(public))
@@ -259,7 +284,20 @@ def _shown(
         stated = {name: body[name] for name in FIELDS if name in body}
         return base | {"files": named} | stated
     if audience == "checkers":
-        kept = ("verdict", "policy", "items", "text", "stated", "reason", "column", "domain", "turn", "epsilon", "note")
+        kept = (
+            "verdict",
+            "policy",
+            "items",
+            "text",
+            "stated",
+            "reason",
+            "column",
+            "domain",
+            "records",
+            "turn",
+            "epsilon",
+            "note",
+        )
         base |= {name: body[name] for name in kept if name in body}
     return base
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import functools
 import io
@@ -152,12 +153,13 @@ class Screens:
         """Return a record as a whole page, which loads nothing."""
         return environment().get_template("record_page.html").render(record=record)
 
-    def text(self, identity: str) -> str:
+    async def text(self, identity: str) -> str:
         """Return the content of a file as text, as a table with marked cells, or as what it is."""
         file = self._desk.file(identity)
         kind = (self._audits.result(file.now) or {}).get("kind", "model")
         values: dict[str, Any] = {"file": file, "kind": kind, "rows": [], "text": "", "cut": False, "marks": {}}
-        data = self._desk.folder.read(file.name, LONGEST_TEXT)
+        # Votes are on the recorded bytes, so that no others are shown.
+        data = await asyncio.to_thread(self._desk.folder.checked, file.name, LONGEST_TEXT, file.now.sha256)
         values["cut"] = file.now.size > len(data)
         if kind == "pickle" or b"\0" in data[:1000]:
             values["kind"] = "binary"
@@ -248,7 +250,9 @@ class Screens:
                 raise RefusedActionError(done.message)
             return done.files["evidence.html"], _download("text/html; charset=utf-8", f"evidence-{form}.html")
         if what == "image":
-            data = self._desk.folder.read(file.name, LARGEST_IMAGE)
+            if file.now.size > LARGEST_IMAGE:
+                raise RefusedActionError(f"the desk shows images of at most {LARGEST_IMAGE:,} bytes.")
+            data = await asyncio.to_thread(self._desk.folder.checked, file.name, LARGEST_IMAGE, file.now.sha256)
             kind = next((kind for magic, kind in IMAGES.items() if data.startswith(magic)), None)
             if kind is None:
                 raise RefusedActionError("this is not an image that the desk shows.", remedy="Look at it as text.")

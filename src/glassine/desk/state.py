@@ -146,7 +146,8 @@ class DeskState:
     settings: dict[str, Any] = field(default_factory=dict)
     signings: dict[int, Signing] = field(default_factory=dict)
     written: dict[int, str] = field(default_factory=dict)  # Folder of a signing's released copies
-    seen: dict[str, dict[str, str]] = field(default_factory=dict)  # By domain: columns seen in the data, and when
+    # Columns seen in the data, and when; of the whole desk, as one model can lie in it under many names.
+    seen: dict[str, str] = field(default_factory=dict)
     charges: dict[str, dict[str, Any]] = field(default_factory=dict)  # By key of one press
     events: list[DeskEvent] = field(default_factory=list)
 
@@ -170,7 +171,8 @@ class DeskState:
             self.written[body["signing"]] = body["folder"]
             self._end(event, "released")
         elif event.kind == "seen":
-            self.seen.setdefault(body["domain"], {}).setdefault(body["column"], event.at)
+            if "column" in body:
+                self.seen.setdefault(body["column"], event.at)
         elif event.kind == "charged":
             self.charges[body["key"]] = {**self.charges.get(body["key"], {}), **body}
         elif (version := self.version(body)) is not None:
@@ -246,9 +248,9 @@ class DeskState:
             version.ended = "returned" if event.kind == "returned" else "withdrawn"
 
 
-def folded(events: Iterable[DeskEvent], state: DeskState | None = None) -> DeskState:
-    """Return what events come to, after those of a state."""
-    state = DeskState() if state is None else state
+def folded(events: Iterable[DeskEvent]) -> DeskState:
+    """Return what the events of a record come to."""
+    state = DeskState()
     for event in events:
         state.apply(event)
     return state

@@ -66,6 +66,8 @@ class Stops:
         try:
             done = await workers.run(job)
             self.failure = "" if self.made else done.message or "no copy could be made."
+        except DeskError as error:
+            self.failure = str(error)
         finally:
             self._grown()
 
@@ -126,7 +128,7 @@ class Workbench:
             "records": [one for one in self._desk.folder.files() if one.name.lower().endswith(RECORDS)],
             "ledgers": [file for file in files if file.name.lower().endswith((".db", ".sqlite"))],
             "form": self._forms.get("" if selected is None else selected.now.sha256),
-            "seen": self._desk.state.seen.get("" if selected is None else selected.name, {}),
+            "seen": self._desk.state.seen,
             "known": {c: v for (name, c), v in self._shown.items() if selected is not None and name == selected.name},
             "making": (making := self._stops.get("" if selected is None else selected.now.sha256)),
             "stops": making.made if making is not None and making.made else None,
@@ -191,7 +193,7 @@ class Workbench:
         """Mark a column as seen in the data, for good, and then show what the records hold of it."""
         file, _ = self._model(asked)
         column, records = text_of(asked, "column"), self._records(text_of(asked, "records"))
-        if column not in self._desk.state.seen.get(file.name, {}):
+        if column not in self._desk.state.seen:
             # First, so that a process that ends here has not shown what is not recorded.
             self._desk.record("seen", {"domain": file.name, "column": column, "records": records})
         words = ("domain", "infer", str(self._desk.folder.path / records), "-o", "inferred.json")
@@ -213,7 +215,7 @@ class Workbench:
     async def _domain(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Write a new domain from the form; columns that were seen in the data are marked as inferred."""
         file, _ = self._model(asked)
-        seen = self._desk.state.seen.get(file.name, {})
+        seen = self._desk.state.seen
         attributes, public = [], {}
         for place, drafted in enumerate(self._forms.get(file.now.sha256) or ()):
             name = drafted["name"]
@@ -282,6 +284,8 @@ class Workbench:
             chosen = [text_of(asked, name) for name in ("measured", "held_out") if text_of(asked, name)]
             words += [text_of(asked, "predicted")]
             words += [str(self._desk.folder.path / self._records(name)) for name in chosen]
+            # No bound is seen by it, but which copy is chosen then depends on the records.
+            self._desk.record("seen", {"domain": domain.name, "model": file.name, "records": ", ".join(chosen)})
         old = self._stops.pop(file.now.sha256, None)
         if old is not None:
             old.cancel()

@@ -13,19 +13,19 @@ import signal
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from glassine.desk.confined import WALL
 from glassine.desk.folder import NOT_FOLLOWED
-from glassine.errors import DeskError
+from glassine.errors import DeskError, quoted
 
 MEMORY = 4_000_000_000
 """Bytes of address space; libraries reserve far more than they use."""
 SECONDS = 120
 """Processor seconds."""
-WALL = 300.0
-"""Seconds that a worker may take."""
 NAMED = re.compile(r"^(glassine|glassine\.errors\.\w+): ")
 """What stands before an error: the command, or its class."""
 LOOK = 0.1
@@ -53,17 +53,42 @@ class Done:
 
 @dataclass(slots=True, kw_only=True)
 class Job:
-    """One run of a module: its words, the files it reads by name, and the files it writes."""
+    """One run of a module: its words, the files it reads by name, and the files it writes.
+
+    Raises
+    ------
+    DeskError
+        If a file has a name of several components, or one that is read could be taken for one that is written.
+    """
 
     words: Sequence[str]
     reads: Mapping[str, Path]  # Files to copy into its folder, with the hash that the copy must have
     digests: Mapping[str, str] = field(default_factory=dict)
     writes: Sequence[str] = ()
     module: str = "glassine"  # What is run; the command line by default
+    # A folder inside its own, in which it runs and has what it reads: names that others chose are there alone, and
+    # what it writes lies above, where no name is theirs.
+    inside: str = ""
     # Whether the process may be forked from one that has imported an audit. Not for noise: generators of random
     # numbers that were seeded before a fork would give the same ones in two processes.
     forked: bool = True
     watch: Callable[[Path], None] | None = None  # Called with the folder now and then while it runs, and at its end
+
+    def __post_init__(self) -> None:
+        own = () if self.inside else (".out", ".err", *(name.casefold() for name in self.writes))
+        for name, path in self.reads.items():
+            if os.path.basename(name) != name or name in ("", ".", "..") or name.casefold() in own:
+                raise DeskError(
+                    f"a job cannot read a file of the name {quoted(name)}.", remedy="Rename the file.", path=path
+                )
+
+
+class _ServerEndedError(Exception):
+    """The process that others are forked from ended, and the end of its jobs cannot be learned."""
+
+
+Begin = Callable[[Job, Path], Coroutine[Any, Any, int]]
+"""Starts a job in its folder, and returns its exit status."""
 
 
 class Workers:
@@ -103,10 +128,23 @@ class Workers:
         self._server = None
 
     async def run(self, job: Job) -> Done:
-        """Run a job and return how it ended; nothing that it left stays."""
+        """Run a job and return how it ended; nothing that it left stays.
+
+        Raises
+        ------
+        DeskError
+            If a file to read is not the one that the job names by its hash.
+        """
+        if job.forked and self._ready:
+            # Its end is none of this job, which runs again in a process of its own.
+            with contextlib.suppress(_ServerEndedError):
+                return await self._in_folder(job, self._forked)
+        return await self._in_folder(job, self._started)
+
+    async def _in_folder(self, job: Job, begin: Begin) -> Done:
         folder = Path(tempfile.mkdtemp(prefix="glassine-desk-"))
         try:
-            return await self._run(job, folder)
+            return await self._run(job, folder, begin)
         finally:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
@@ -125,16 +163,17 @@ class Workers:
         for number, ended in self._ended.items():
             if not ended.done():
                 _kill(self._pids.get(number))
-                ended.set_result(-signal.SIGKILL)
+                ended.set_exception(_ServerEndedError())
 
-    async def _run(self, job: Job, folder: Path) -> Done:
+    async def _run(self, job: Job, folder: Path, begin: Begin) -> Done:
+        place = folder / job.inside
+        place.mkdir(exist_ok=True)
         for name, source in job.reads.items():
-            digest = await asyncio.to_thread(_copy, source, folder / name)
+            digest = await asyncio.to_thread(_copy, source, place / name)
             if digest != job.digests.get(name, digest):
-                return Done(status=-1, out="", message=f"{name} changed while it was being read.")
+                raise DeskError(f"{name} changed while it was being read.", remedy="Look at it again.", path=source)
         stopped = f"it took more than {SECONDS} seconds or too much memory."
-        forks = job.forked and self._ready
-        waiting = asyncio.create_task(self._forked(job, folder) if forks else self._started(job, folder))
+        waiting = asyncio.create_task(begin(job, folder))
         try:
             async with asyncio.timeout(WALL):
                 while not waiting.done():
@@ -159,11 +198,19 @@ class Workers:
 
     async def _forked(self, job: Job, folder: Path) -> int:
         """Have a process forked, and return its exit status; it ends with this task."""
+        if not self._ready:
+            raise _ServerEndedError
         self._count += 1
         number = self._count
         ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._ended[number] = ended
-        line = {"id": number, "folder": str(folder), "module": job.module, "words": list(job.words)}
+        line = {
+            "id": number,
+            "folder": str(folder),
+            "inside": job.inside,
+            "module": job.module,
+            "words": list(job.words),
+        }
         try:
             if self._server is not None and self._server.stdin is not None:
                 self._server.stdin.write(json.dumps(line).encode() + b"\n")
@@ -185,7 +232,7 @@ class Workers:
         with (folder / ".out").open("wb") as out, (folder / ".err").open("wb") as said:
             process = await asyncio.create_subprocess_exec(
                 *command,
-                cwd=folder,
+                cwd=folder / job.inside,
                 env={**ENVIRONMENT, "HOME": str(folder), "PATH": os.defpath},
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=out,

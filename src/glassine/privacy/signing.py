@@ -156,12 +156,24 @@ class Signed:
         SignatureError
             If the key is none, or an older signature does not hold.
         """
+        envelope = self.sign_text(self.open(path).text, private)
+        write_json(envelope, output)
+        return envelope["public_key"]
+
+    def sign_text(self, text: str, private: str | os.PathLike[str]) -> dict[str, str]:
+        """Return the envelope of a text, whose bytes are signed from memory: no file is read or written but the key.
+
+        Raises
+        ------
+        UnreadableFileError
+            If the key cannot be read.
+        SignatureError
+            If it is none.
+        """
         key = _private_key(private)
-        text = self.open(path).text
         signature = base64.b64encode(key.sign(self._bytes(text))).decode()
         public = _text_of(key.public_key())
-        write_json({"schema": self.schema, "public_key": public, "signature": signature, self.kind: text}, output)
-        return public
+        return {"schema": self.schema, "public_key": public, "signature": signature, self.kind: text}
 
     def open(self, path: str | os.PathLike[str], public_key: str | None = None) -> SignedText:
         """Read a file and verify its signature, if it has one; nothing in the file is trusted.
