@@ -56,6 +56,7 @@ nitpick_ignore = [
     ("py:class", "glassine.auditing.criterion.N"),
     ("py:class", "glassine.microaggregation.mdav.Mixed"),
     ("py:class", "glassine.formats.judged.F"),
+    ("py:class", "glassine.formats.loading.P"),
     ("py:class", "glassine.models.records.Records"),
     ("py:class", "glassine.attacks.membership.outputs.LabelledRecords"),
     ("py:obj", "glassine.auditing.facts.T"),
