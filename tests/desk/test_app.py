@@ -296,7 +296,7 @@ def test_a_press_trains_and_charges_once(folder: Path, monkeypatch: pytest.Monke
         status, body, _ = served.ask("POST", "/api/tickets", {"what": "evidence", "file": made, "form": "tre"})
         assert status == 200, body
         page = served.ask("GET", f"/t/{json.loads(body)['ticket']}", authorization="")[1]
-        assert "private-tree.json" in page or "trusted research" in page.lower()
+        assert "private-tree.json" in page
         phases = [event.body["phase"] for event in served.app.desk.refresh().events if event.kind == "charged"]
         assert phases == ["begun", "done"]
     finally:
@@ -318,7 +318,7 @@ def test_copies_are_measured_on_records_that_were_chosen_and_appear_as_they_are_
         asked = {"file": file.id, "domain": "domain.json"}
         measured = {**asked, "measured": "records.csv"}
         assert json.loads(served.ask("POST", "/api/work/stops", measured)[1])["field"] == "predicted"
-        assert served.ask("POST", "/api/work/stops", {**measured, "predicted": "none"})[0] in (200, 422)
+        assert served.ask("POST", "/api/work/stops", {**measured, "predicted": "none"})[0] == 422
         assert served.ask("POST", "/api/work/stops", {**measured, "predicted": "ill"})[0] == 200
         stops = served.app.workbench._stops[file.now.sha256]
         within(lambda: not stops.running)

@@ -128,18 +128,15 @@ class Implied(NamedTuple):
         sizes = table[: offsets[3]].sum(axis=1, dtype=np.int64)
         possible = full[blocks]
         atoms_in = masks & possible
-        records_in, whole = (np.bitwise_count(words).sum(axis=1, dtype=np.int64) for words in (atoms_in, possible))
+        n_in, whole = (np.bitwise_count(words).sum(axis=1, dtype=np.int64) for words in (atoms_in, possible))
         # Row by row: all pairs of thousands of literals at once, each with the atoms of both, would fill gigabytes.
         for i in range(len(blocks) - 1):
             j = np.arange(i + 1, np.searchsorted(blocks, blocks[i], side="right"))
             one, other = sizes[offsets[1] + i], sizes[offsets[1] + j]
             both = sizes[offsets[2] + binom[i, 1] + binom[j, 2]]
-            shared = shared_atoms(atoms_in, possible[i], records_in, i, j)
+            shared = shared_atoms(atoms_in, possible[i], n_in, i, j)
             records = [[sizes[0] - one - other + both, other - both], [one - both, both]]
-            places = [
-                [whole[i] - records_in[i] - records_in[j] + shared, records_in[j] - shared],
-                [records_in[i] - shared, shared],
-            ]
+            places = [[whole[i] - n_in[i] - n_in[j] + shared, n_in[j] - shared], [n_in[i] - shared, shared]]
             empty = [[(records[a][b] == 0) & (places[a][b] == 0) for b in (0, 1)] for a in (0, 1)]
             for a, b in product((0, 1), (0, 1)):
                 out.later[i, j] |= empty[a][1 - b].astype(np.uint8) << (a + 2 * b)
