@@ -123,8 +123,14 @@ def advise(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[Remedy,
     guarantee = _about_guarantee(policy, case, failing, open_)
     # What is merged by counts of the records makes a guarantee void, which covers it where it is accepted.
     kept = (case.has_data or bool(case.mismatch)) and any(entry.action == "accept" for entry in guarantee)
+    # A copy keeps a guarantee that is too weak or void: the model is trained again, and no copy is made before.
+    again = any(entry.retraining is not None for entry in guarantee)
     helps = (helpful for check in failing if (helpful := _remedy(policy, case, check)) is not None)
-    out += [helpful for helpful in helps if not (kept and "smallest_leaf" in helpful.parameters)]
+    out += [
+        helpful
+        for helpful in helps
+        if not (kept and "smallest_leaf" in helpful.parameters) and not (again and helpful.action == "scrub")
+    ]
     out += guarantee
     for check in open_:
         helpful = _remedy(policy, case, check)

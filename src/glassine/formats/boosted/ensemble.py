@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from glassine.domain import Binary, Domain, Literal, OneOf
 from glassine.domain.attributes import LARGEST, Scalar
@@ -37,6 +38,12 @@ def spelled(
     return tuple(dict.fromkeys(names[code] for code in codes))
 
 
+@lru_cache(maxsize=64)
+def _marks(names: tuple[Scalar, ...]) -> frozenset[str]:
+    """Return the categories that are read as missing; the same long list stands beside every split of a file."""
+    return frozenset(GAP_TEXTS).intersection(name for name in names if isinstance(name, str))
+
+
 def picked(
     name: str,
     values: Sequence[Scalar],
@@ -50,7 +57,7 @@ def picked(
     """
     listed = tuple(values)
     pair: tuple[Literal, Literal] = (OneOf(name, listed), OneOf(name, listed, negated=True))
-    if any(value in GAP_TEXTS and value not in listed for value in names or ()):
+    if not _marks(tuple(names or ())).issubset(listed):
         if gaps[0]:
             others = tuple(value for value in names or () if value not in listed)
             pair = OneOf(name, others, negated=True), OneOf(name, others)
