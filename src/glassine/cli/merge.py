@@ -38,7 +38,9 @@ class MergeOptions(OptionGroup):
         "FILE", "Certificate of a site, in the order of the models; repeat it.", shown="beside each model"
     )
     disjoint_persons: bool = flag("State that no person has records at two sites; the certificate lists it.")
-    output: Path = output_option("Write the merged model, JSON, its certificate beside it; or the merged summary.", REQUIRED)
+    output: Path = output_option(
+        "Write the merged model, JSON, its certificate beside it; or the merged summary.", REQUIRED
+    )
     overwrite: OverwriteOption = False
     as_json: JsonOption = False
 
