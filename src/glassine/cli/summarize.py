@@ -50,7 +50,8 @@ from glassine.records.purpose import Purpose
 if TYPE_CHECKING:
     from glassine.comparison.from_summary import SummaryRow
     from glassine.domain import Domain
-    from glassine.learners.summaries.estimator import PrivateSummary, Reserve
+    from glassine.learners.summaries.estimator import PrivateSummary
+    from glassine.learners.summaries.reserve import Reserve
     from glassine.models import AdditiveModel, DecisionTree, RuleList
     from glassine.privacy.certificate import Certificate
 
@@ -103,6 +104,10 @@ class ReleasedOptions(OptionGroup):
         names=("--figure",),
         shown="accuracy, of classes",
     )
+    follows: Path | None = option(
+        "FILE", "A released summary whose bins and pairs are taken over, so that 'glassine merge' can add the tables."
+    )
+    sites: int = option("N", "How many sites will share its bins and pairs, by --follows.", 1)
     reserve: float | None = option("SHARE", "Share of epsilon that measures the model of --reserve-for.")
     reserve_for: str | None = option(
         "MODEL[,SIZE]",
@@ -140,7 +145,7 @@ def summarize_command(
     domain_file = opened(public.domain)
     check_outputs(
         [released.output],
-        [data, public.domain, released.measure, released.summary, *ledger_files(budget.ledger)],
+        [data, public.domain, released.measure, released.summary, released.follows, *ledger_files(budget.ledger)],
         overwrite=released.overwrite,
     )
     check_room(released.output)
@@ -152,8 +157,9 @@ def summarize_command(
                 "a summary says what is public, and a measurement has no delta.",
                 remedy="Leave --domain, --classes, --target-range, --infer-* and --delta out.",
             )
-        if released.reserve is not None:
-            raise InvalidParameterError("--reserve is for a summary that is made.", remedy="Leave it out.")
+        for name in ("reserve", "follows"):
+            if getattr(released, name) is not None:
+                raise InvalidParameterError(f"--{name} is for a summary that is made.", remedy="Leave it out.")
         _measure(PrivateSummary.read(released.summary), released.measure, file, target, budget, released)
         return
     domain = read_domain(domain_file)
@@ -163,8 +169,9 @@ def summarize_command(
         check_public(domain, target, public, private=True)
     charge = Charge(budget.ledger, budget.dataset, budget.records_per_person)
     reserve = None if released.reserve is None else _reserve(released.reserve, released)
+    plan = None if released.follows is None else PrivateSummary.read(released.follows).plan_
     names = options_of(
-        *("domain", "classes", "target_range", "random_state", "reserve"),
+        *("domain", "classes", "target_range", "random_state", "reserve", "follows", "sites"),
         share="--reserve",
         model="--reserve-for",
         size="the size of --reserve-for",
@@ -181,6 +188,8 @@ def summarize_command(
             classes=training.classes,
             target_range=bounds,
             reserve=reserve,
+            follows=plan,
+            sites=released.sites,
             ledger=charge.book,
             dataset=budget.dataset,
             records_per_person=budget.records_per_person,
@@ -201,7 +210,7 @@ def summarize_command(
 
 def _reserve(share: float, released: ReleasedOptions) -> Reserve:
     """Return what of epsilon is kept, and for which model."""
-    from glassine.learners.summaries.estimator import Reserve
+    from glassine.learners.summaries.reserve import Reserve
 
     name, comma, size = (released.reserve_for or "additive").partition(",")
     if comma and not size.strip().isdecimal():
