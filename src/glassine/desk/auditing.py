@@ -240,7 +240,7 @@ class Audits:
             reads=reads,
             digests=digests,
             writes=("drawing.svg",),
-            module="glassine.desk.drawing",
+            module="glassine.plots.file_drawing",
             said=f"Drawing {file.name}",
         )
         async with self._places:

@@ -1,4 +1,4 @@
-"""The drawing of a model, in a worker, as its file publishes it: a tree, rules, shapes or coefficients."""
+"""The drawing of a model's file, as a program: with the counts that the file publishes, in place of suppressed ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from glassine.errors import UnsupportedModelError
 from glassine.files import read_once, write_bytes
 from glassine.formats import PublishedModel, load_file
 from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
-from glassine.plots import SvgDrawing, draw_coefficients, draw_rules, draw_shapes, draw_tree
+from glassine.plots.drawing import SvgDrawing, draw_coefficients, draw_rules, draw_shapes, draw_tree
 
 
 def main() -> None:
