@@ -321,7 +321,7 @@ def test_a_checker_goes_through_nine_files_without_a_terminal(folder: Path, open
     served.audited(*FILES)
     # What goes with a model waits for no decision.
     page.wait_for_selector("h2:has-text('9 files wait')")
-    page.wait_for_selector("h3:has-text('Beside them')")
+    page.wait_for_selector("h3:has-text('Files that go with a model')")
     hands, began = Hands(page), time.perf_counter()
     # What is missing of the tree is asked for; the analyst answers, and the desk audits it again.
     hands.click(".queue a:has-text('tree.json')")

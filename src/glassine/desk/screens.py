@@ -269,7 +269,7 @@ class Screens:
     # Values of the screens
 
     def _waiting(self, *, beside: bool = False) -> list[FileState]:
-        """Return the files that wait for a decision, or those beside them that go with a model."""
+        """Return the files that wait for a decision, or those that go with a model."""
         present = self._desk.present()
         open_ones = ("waiting", "conflict", "changes", "rejected", "approved", "signed")
         return [
