@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -313,7 +314,7 @@ def _round(literal: Condition, domain: Domain) -> Condition | None:
     attribute = domain[literal.attribute]
     if not isinstance(attribute, Integer | Real):
         return literal
-    grid = tuple(sorted({*public_grid(attribute), *code_cuts(attribute)}))
+    grid = _grid_of(attribute)
     least, most = attribute.ends
     if isinstance(literal, OneOf):
         return _widen(literal, attribute, grid)
@@ -333,6 +334,12 @@ def _round(literal: Condition, domain: Domain) -> Condition | None:
     if literal.negated != (lo < hi):
         return OneOf(literal.attribute, (), negated=True, missing=literal.missing)
     return OneOf(literal.attribute, (), missing=True) if literal.missing and attribute.missing else None
+
+
+@lru_cache(maxsize=1024)
+def _grid_of(attribute: Integer | Real) -> tuple[float, ...]:
+    """Return the cut points to which thresholds are moved, increasing."""
+    return tuple(sorted({*public_grid(attribute), *code_cuts(attribute)}))
 
 
 def _widen(literal: OneOf, attribute: Integer | Real, grid: tuple[float, ...]) -> Condition:
@@ -366,8 +373,16 @@ def _clean_counts(model: DecisionTree | RuleList, counts: Counts, base: int) -> 
 
     # What is said of a split says more of the leaves: of the mean of a node and those of its children, the share of
     # each follows; and what one rounded count leaves open, another closes.
-    cells = {cell.node for cell in model.cells}
-    cleaned = rewritten(model, evidence=lambda place, own: clean(own) if place in cells else Evidence())
+    cells, nothing, known = {cell.node for cell in model.cells}, Evidence(), dict[int, Evidence]()
+
+    def cleaned_of(place: int, own: Evidence) -> Evidence:
+        if place not in cells:
+            return nothing
+        if id(own) not in known:  # of thousands of leaves, many share what they say
+            known[id(own)] = clean(own)
+        return known[id(own)]
+
+    cleaned = rewritten(model, evidence=cleaned_of)
     return replace(cleaned, approximate=True)
 
 
