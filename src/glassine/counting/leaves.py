@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeAlias, overload
+from typing import overload
 
 from glassine.budget import current
 from glassine.counting.regions import BETWEEN, Region
-from glassine.counting.space import Box, Measure, NumberFactor, Space, Stretch
+from glassine.counting.space import Box, Measure, NumberFactor, Part, Space
 from glassine.domain import Literal
 
-Part: TypeAlias = Stretch | int
-"""The atoms of one factor that a leaf allows: neighbors of a number, or the bit mask of any."""
+BYTES = 500
+"""Memory of a leaf over ten factors."""
 
 
 class Leaves(Sequence[Region]):
@@ -40,6 +40,8 @@ class Leaves(Sequence[Region]):
         self._space = space
         self._sums: dict[int, tuple[list[int], int]] = {}
         self.parts: list[dict[int, Part]] = []
+        paths = list(paths)
+        current().ask_memory(BYTES * len(paths), f"the regions of {len(paths):,} leaves")
         before: Sequence[Literal] = ()
         states: list[dict[int, Part]] = [{}]
         for number, path in enumerate(paths):
@@ -59,25 +61,13 @@ class Leaves(Sequence[Region]):
     def _narrowed(self, parts: dict[int, Part], literal: Literal) -> dict[int, Part]:
         index = self._space.factor_of(literal.attribute)
         factor, old = self._space.factors[index], parts.get(index)
-        new = factor.stretch(literal) if isinstance(factor, NumberFactor) else None
-        if new is not None and isinstance(factor, NumberFactor) and (old is None or isinstance(old, tuple)):
-            first, last, gap = factor.whole if old is None else old
+        new = factor.stretch(literal) if isinstance(factor, NumberFactor) and not isinstance(old, int) else None
+        if new is not None:
+            first, last, gap = old if isinstance(old, tuple) else (0, new[1], True)
             first, last = max(first, new[0]), min(last, new[1])
             return {**parts, index: (first, max(first, last), gap and new[2])}
         mask = factor.mask(literal)
-        return {**parts, index: mask if old is None else mask & self.mask(index, old)}
-
-    def mask(self, factor: int, part: Part) -> int:
-        """Return the atoms of a part as a bit mask."""
-        if isinstance(part, int):
-            return part
-        first, last, gap = part
-        return (1 << last) - (1 << first) | (self._space.full[factor] + 1 >> 1 if gap else 0)
-
-    def weight(self, factor: int, part: Part) -> Measure:
-        """Return the measure of a part."""
-        scaled, scale = self._scaled(factor, part), self._sums_of(factor)[1]
-        return scaled if scale == 1 else Fraction(scaled, scale)
+        return {**parts, index: mask if old is None else mask & self._space.mask(index, old)}
 
     def _sums_of(self, factor: int) -> tuple[list[int], int]:
         """Return whole numbers whose differences are the measures of neighbors, and what they are to be divided by."""
@@ -141,7 +131,7 @@ class Leaves(Sequence[Region]):
 
     def box(self, parts: Mapping[int, Part]) -> Box:
         """Return what a leaf allows as masks."""
-        return {factor: self.mask(factor, part) for factor, part in parts.items()}
+        return {factor: self._space.mask(factor, part) for factor, part in parts.items()}
 
     def __len__(self) -> int:
         return len(self.parts)

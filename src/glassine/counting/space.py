@@ -28,6 +28,9 @@ Box: TypeAlias = dict[int, int]
 Stretch: TypeAlias = tuple[int, int, bool]
 """Neighboring atoms of a number, from the first to below the last, and whether a missing value is among them."""
 
+Part: TypeAlias = Stretch | int
+"""The atoms of one factor that are allowed: neighbors of a number, or the bit mask of any."""
+
 
 class NumberFactor:
     """An :class:`Integer` or :class:`Real` attribute; its atoms are the intervals between cut points."""
@@ -101,11 +104,6 @@ class NumberFactor:
                 )
             pieces.append((below, value))
         return pieces
-
-    @property
-    def whole(self) -> Stretch:
-        """All atoms."""
-        return 0, len(self._spans), bool(self._attribute.missing)
 
     def stretch(self, literal: Literal) -> Stretch | None:
         """Return the atoms on which a literal holds; None where they need not be neighbors."""
@@ -398,8 +396,19 @@ class Space:
             box[index] = box.get(index, self.full[index]) & mask
         return box
 
-    def weight(self, factor: int, mask: int) -> Measure:
-        """Return the measure of a set of atoms of one factor."""
+    def mask(self, factor: int, part: Part) -> int:
+        """Return the atoms of a part of a factor as a bit mask."""
+        if isinstance(part, int):
+            return part
+        first, last, gap = part
+        return (1 << last) - (1 << first) | (self.full[factor] + 1 >> 1 if gap else 0)
+
+    def weight(self, factor: int, part: Part) -> Measure:
+        """Return the measure of a part of a factor."""
+        if not isinstance(part, int):
+            before, (first, last, gap) = self.sums_before(factor), part
+            return before[last] - before[first] + (before[-1] - before[-2] if gap else 0)
+        mask = part
         low, high = (mask & -mask).bit_length() - 1, mask.bit_length()
         if mask and mask.bit_count() == high - low:
             # A stretch of atoms, as the cuts of a number leave: of thousands none is looked at, and none is kept.

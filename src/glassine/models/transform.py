@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from glassine.budget import current
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Literal
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
@@ -21,6 +22,8 @@ Moves: TypeAlias = Mapping[Literal, Literal | None]
 Kept: TypeAlias = tuple[Literal, int, "State"]
 Where: TypeAlias = Callable[[str, Literal | None], int]
 
+BETWEEN = 1024
+"""Nodes between two looks at the clock."""
 MOST_MASKS = 4096
 """Masks of conditions that are kept while a tree is moved: its nodes share most of them."""
 
@@ -135,6 +138,8 @@ def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree
     stack = [(root, open_branches)]
     while stack:
         index, kept = stack.pop()
+        if len(nodes) % BETWEEN == 0:
+            current().ask_time("moving the tree's conditions")
         branches = []
         for moved, child, inside in kept:
             settled = settle(child, inside)
@@ -208,6 +213,7 @@ def moved_rules(rules: RuleList, moves: Moves, domain: Domain) -> RuleList:
     before: Earlier = {}
     kept: list[Rule] = []
     for rule in rules.rules:
+        current().ask_time("moving the rules' conditions")
         moved = [moves[literal] for literal in rule.antecedent]
         old = _inside(rule.antecedent, rule.antecedent, space)
         new = _inside(rule.antecedent, moved, space)

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from glassine.budget import current
 from glassine.data.inference import columns as read_columns
 from glassine.data.labels import class_key
 from glassine.data.table import as_table, with_persons
@@ -125,6 +126,8 @@ def scrub(
         If a record has no identifier.
     InvalidParameterError
         If ``persons`` comes without data, or without ``smallest_leaf``, on which alone it has an effect.
+    CostLimitError
+        If it takes more than the budget in which it runs.
     """
     check_domain(domain)
     if persons is not None:
@@ -136,6 +139,7 @@ def scrub(
         data = with_persons(data, persons)
         if isinstance(persons, str) and persons in domain:
             domain = domain.restrict([name for name in domain if name != persons])
+    current().ask_time("scrubbing")
     several = ensemble_in(model, domain)
     if several is not None:
         for name, asked in (("smallest_leaf", smallest_leaf), ("largest_advantage", largest_advantage)):

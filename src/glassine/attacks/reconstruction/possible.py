@@ -11,8 +11,9 @@ import numpy as np
 
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.counting import MAX_STEPS, Measure, Region, RegionCounter, Space
-from glassine.counting.leaves import Leaves, Part
+from glassine.counting.leaves import Leaves
 from glassine.counting.regions import regions_in_order
+from glassine.counting.space import Part
 from glassine.domain import Domain, Real
 from glassine.errors import InvalidParameterError, Text, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, RuleList
@@ -121,9 +122,9 @@ class Worlds:
             for factor, part in self.leaves.parts[at].items():
                 names = self.space.factors[factor].attributes
                 left_of |= (
-                    {names[0]: int(self.leaves.weight(factor, part))}
+                    {names[0]: int(self.space.weight(factor, part))}
                     if len(names) == 1
-                    else self.n_values(Region({factor: self.leaves.mask(factor, part)}), factor)
+                    else self.n_values(Region({factor: self.space.mask(factor, part)}), factor)
                 )
             yield left_of
 
@@ -155,12 +156,11 @@ class Worlds:
         if (factor, allowed) not in self._of_parts:
             part = self.space.factors[factor]
             if len(part.attributes) == 1:
-                left = (
-                    self.space.weight(factor, allowed) if self.leaves is None else self.leaves.weight(factor, allowed)
-                )
+                left = self.space.weight(factor, allowed)
                 self._of_parts[factor, allowed] = {part.attributes[0]: log2_ratio(self.space.totals[factor], left)}
             else:
-                inside = [weight if allowed >> atom & 1 else 0 for atom, weight in enumerate(part.weights)]
+                mask = self.space.mask(factor, allowed)
+                inside = [weight if mask >> atom & 1 else 0 for atom, weight in enumerate(part.weights)]
                 self._of_parts[factor, allowed] = self._learned(factor, inside)
         return self._of_parts[factor, allowed]
 
