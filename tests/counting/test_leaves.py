@@ -9,7 +9,7 @@ import pytest
 
 from glassine.budget import Budget
 from glassine.counting import Measure, Region, RegionCounter, Space
-from glassine.counting.leaves import Leaves
+from glassine.counting.leaves import LeafRegions
 from glassine.domain import (
     Attribute,
     Between,
@@ -59,7 +59,7 @@ def test_leaves_are_measured_as_masks_are(aware: bool, by_shares: bool) -> None:
         tree = [literals[i] for i in rng.integers(0, len(literals), 9)]
         paths = [[*tree[:cut], *(literals[i] for i in rng.integers(0, len(literals), 2))] for cut in (0, 2, 5, 8, 4)]
         space = Space(DOMAIN, literals, domain_aware=aware, by_shares=by_shares)
-        leaves, counter = Leaves(space, paths), RegionCounter(space)
+        leaves, counter = LeafRegions(space, paths), RegionCounter(space)
         regions = [Region(space.box(path)) for path in paths]
         assert list(leaves) == regions
         assert leaves[1:3] == regions[1:3]
@@ -77,13 +77,13 @@ def test_leaves_are_measured_as_masks_are(aware: bool, by_shares: bool) -> None:
 
 def test_a_leaf_without_a_condition_is_the_whole_space() -> None:
     space = Space(DOMAIN, (), domain_aware=True)
-    leaves = Leaves(space, [()])
+    leaves = LeafRegions(space, [()])
     assert (leaves.measures, list(leaves.shares)) == ([space.total], [Fraction(1)])
 
 
 def test_memory_and_time_are_asked_for() -> None:
     space = Space(DOMAIN, [Between("age", hi=3.0)], domain_aware=True)
     with Budget(memory=1000).applied(), pytest.raises(CostLimitError, match=r"^the regions of 10 leaves take 5 kB"):
-        Leaves(space, [(Between("age", hi=3.0),)] * 10)
+        LeafRegions(space, [(Between("age", hi=3.0),)] * 10)
     with Budget(seconds=1e-9).applied(), pytest.raises(CostLimitError, match=r"^counting regions takes more than"):
-        Leaves(space, [(Between("age", hi=3.0),)])
+        LeafRegions(space, [(Between("age", hi=3.0),)])

@@ -13,6 +13,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import as_model, load_model, write_model
+from glassine.codec import Refused
 from glassine.errors import InvalidModelError
 from glassine.formats import json_nodes
 from glassine.formats.json import from_dict, to_dict
@@ -72,7 +73,7 @@ def test_conditions_in_columns_are_read_as_those_of_nodes(keys: tuple[str, ...],
     def outcome(value: object) -> object:
         try:
             return json_nodes.read_nodes(value)
-        except json_nodes.Refused as refused:
+        except Refused as refused:
             return str(refused), refused.path
 
     assert outcome(in_columns) == outcome(rows)

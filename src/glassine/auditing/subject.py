@@ -149,9 +149,9 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     measured = {m.name: _hidden(m, raw[m.name], suppression) for m in asked}
     subject = _doubted(subject.settled(raw), measured.get("membership"))
     facts = subject.facts_of(raw)
-    ended = [(m, raw[m.name]) for m in asked if isinstance(raw[m.name], OutOfBudget)]
+    ended = {m.title: outcome.reason for m in asked if isinstance(outcome := raw[m.name], OutOfBudget)}
     if ended:
-        facts["unfinished"] = Measured((ended[0][1].reason, tuple(m.title for m, _ in ended)))
+        facts["unfinished"] = Measured((next(iter(ended.values())), tuple(ended)))
     if "membership" in facts:
         # Attacks are judged by their rounded figures; where none could be made, one of their criteria asks nothing.
         if facts["membership"] is raw["membership"]:

@@ -17,7 +17,7 @@ BYTES = 500
 """Memory of a leaf over ten factors."""
 
 
-class Leaves(Sequence[Region]):
+class LeafRegions(Sequence[Region]):
     """The regions of leaves, in order; each is made when it is asked for.
 
     A tree of many leaves cuts a number into thousands of atoms, so that a bit mask takes kilobytes. The thresholds on a

@@ -11,7 +11,7 @@ import numpy as np
 
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.counting import MAX_STEPS, Measure, Region, RegionCounter, Space
-from glassine.counting.leaves import Leaves
+from glassine.counting.leaves import LeafRegions
 from glassine.counting.regions import regions_in_order
 from glassine.counting.space import Part
 from glassine.domain import Domain, Real
@@ -37,7 +37,7 @@ class Worlds:
         self.counter = RegionCounter(self.space, max_steps=max_steps)
         # Leaves of a tree do not meet; of rules the first one takes a record.
         paths = [cell.inside for cell in model.cells]
-        self.leaves = Leaves(self.space, paths) if isinstance(model, DecisionTree) else None
+        self.leaves = LeafRegions(self.space, paths) if isinstance(model, DecisionTree) else None
         boxes = map(self.space.box, paths)
         self.regions: Sequence[Region] = [*regions_in_order(boxes)] if self.leaves is None else self.leaves
         self._of_parts: dict[tuple[int, Part], dict[str, float]] = {}
