@@ -319,10 +319,11 @@ def fit_from_summary(order: Order, path: Path) -> None:
 
     files = order.shared.files
     parameters = {name: value for name, value in order.parameters.items() if value is not None}
-    if order.shared.path is not None or order.shared.public != PublicOptions() or order.shared.columns.exclude:
+    shared = order.shared
+    if shared.path or shared.weights or shared.public != PublicOptions() or shared.columns.exclude:
         raise InvalidParameterError(
             "a summary has its records, domain and classes behind it.",
-            remedy="Leave RECORDS, --exclude and what is public out.",
+            remedy="Leave RECORDS, --weights, --exclude and what is public out.",
         )
     for name in parameters if order.private else ("not_private",):
         by_rule = name == "max_depth" and isinstance(parameters[name], str)
