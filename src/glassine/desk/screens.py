@@ -34,13 +34,15 @@ REPORT_POLICY = (
     "form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
 )
 """What a report may do that the desk made: fold and unfold, without an origin."""
+DRAWING_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'self'; sandbox"
+DRAWN = ("tree", "rule list", "additive", "regression")
+"""Words of which the kind of a model that is drawn has one."""
 IMAGE_POLICY = "default-src 'none'; frame-ancestors 'self'; sandbox"
 
 LONGEST_TEXT = 200_000
 """Bytes of a file that are shown as text."""
 MOST_ROWS, MOST_COLUMNS = 200, 60
 LARGEST_IMAGE = 20_000_000
-LARGEST_DOWNLOAD = 50_000_000
 MARKS = {"within policy": ("ok", "✓"), "outside policy": ("no", "✕")}
 DIRECTIONS = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
 KEPT = "\n\t"
@@ -228,19 +230,17 @@ class Screens:
             result = self._audits.result(file.now)
             if result is None or not result["report"]:
                 raise RefusedActionError("there is no report on this file.")
-            headers = {
-                "content-type": "text/html; charset=utf-8",
-                "content-security-policy": REPORT_POLICY,
-                "x-frame-options": "SAMEORIGIN",
-            }
-            return result["report"].encode(), headers
+            return result["report"].encode(), _framed(REPORT_POLICY)
         if what == "editor":
-            headers = {
-                "content-type": "text/html; charset=utf-8",
-                "content-security-policy": REPORT_POLICY,
-                "x-frame-options": "SAMEORIGIN",
-            }
-            return await self._workbench.editor(file.id), headers
+            return await self._workbench.editor(file.id), _framed(REPORT_POLICY)
+        if what == "drawing":
+            done = await self._audits.drawing(file)
+            if done is None or "drawing.svg" not in done.files:
+                raise RefusedActionError("the desk holds no model of this file." if done is None else done.message)
+            svg = Markup(done.files["drawing.svg"].decode(errors="replace"))  # noqa: S704, shown in a sandbox
+            return environment().get_template("drawing.html").render(name=file.name, svg=svg).encode(), _framed(
+                DRAWING_POLICY
+            )
         if what == "evidence":
             form = str(asked.get("form", ""))
             if form not in EVIDENCE or not (self._audits.result(file.now) or {}).get("findings"):
@@ -347,6 +347,7 @@ class Screens:
         if (result or {}).get("kind") == "pickle":
             requests = [ASK_FORMAT]
         asked = {item for question in version.questions for item in question.items}
+        kind = str(((result or {}).get("page") or {}).get("kind", ""))
         return {
             **self._item(file),
             "file": file,
@@ -365,11 +366,7 @@ class Screens:
             "needed": desk.settings.needed,
             "missing": [item for item in requests if item not in asked],
             "requests": requests,
-            "asked": {
-                name: one
-                for name, one in STATED.items()
-                if one.asks(str(((result or {}).get("page") or {}).get("kind", "")))
-            },
+            "asked": {name: one for name, one in STATED.items() if one.asks(kind)},
             "before": file.before,
             "compared": self._compared(file),
             "domains": [
@@ -381,6 +378,7 @@ class Screens:
             "evidence": EVIDENCE,
             "present": file.id in desk.present(),
             "waits": result is None,
+            "drawn": self._audits.held(version) and any(word in kind for word in DRAWN),
             "failed": next((said for key, said in self._audits.failed.items() if key[1] == version.sha256), ""),
         }
 
@@ -418,6 +416,15 @@ class Screens:
     def _audience(self) -> str:
         """Who looks at the records of this desk."""
         return "checkers" if self._desk.person.role == "checker" else "public"
+
+
+def _framed(policy: str) -> dict[str, str]:
+    """Return the headers of a page that the desk shows in a frame."""
+    return {
+        "content-type": "text/html; charset=utf-8",
+        "content-security-policy": policy,
+        "x-frame-options": "SAMEORIGIN",
+    }
 
 
 def _download(kind: str, name: str) -> dict[str, str]:

@@ -173,7 +173,7 @@ def _left_in_place(
         strict=strict,
         keep_undeclared=keep_undeclared,
         keep=target,
-        only={target: Category(declared, missing=True)} if declared is not None and left_out else {},
+        required={target: Category(declared, missing=True)} if declared is not None and left_out else {},
     )
     values, counts = table.totals({name: attributes[name] for name in attributes})
     if not counts.sum() and not private:

@@ -424,11 +424,11 @@ def _most_runs(counts: Array, least: float) -> list[list[int]]:
     least, runs = max(least, most * FINE), [list(range(len(counts)))]
     while most > least * (1 + FINE) and len(runs) < MOST_BINS:
         middle = math.sqrt(least * most)
-        found = _runs(counts, middle)
-        if len(found) > MOST_BINS:
+        halved = _runs(counts, middle)
+        if len(halved) > MOST_BINS:
             least = middle
         else:
-            most, runs = middle, found
+            most, runs = middle, halved
     return runs
 
 

@@ -270,7 +270,7 @@ def _left_in_place(
 ) -> tuple[AdditiveRecords, Training]:
     """Look through the records of a lazy frame, which stay where they are; those without a number are left out."""
     attributes = reading.name_columns(estimator, X, target, domain)
-    table = LazyTable(frame=X, strict=False, keep_undeclared=True, only={target: ANYTHING})
+    table = LazyTable(frame=X, strict=False, keep_undeclared=True, required={target: ANYTHING})
     _, counts = table.totals({name: attributes[name] for name in attributes})
     caveats = _of_range(domain, target, ranged=ranged)
     warn_of(caveats, attributes)
