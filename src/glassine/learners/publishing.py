@@ -41,6 +41,12 @@ def by_weight(model: M, per_record: int) -> M:
     With one part a record nothing changes. Otherwise numbers of records are rounded sums of weights, and the model says
     that they are. The scores and weights of an additive model stay as they are.
     """
+    if per_record == 1:
+        return model
+    if isinstance(model, AdditiveModel):
+        return replace(model, sizes="derived")
+    # Of rounded counts that of a node need not be the sum of those below it.
+    inner = {place for place, node in enumerate(getattr(model, "nodes", ())) if node.branches}
 
     def of_records(place: int, own: Evidence) -> Evidence:
         if place in inner:
@@ -52,12 +58,6 @@ def by_weight(model: M, per_record: int) -> M:
         counts = tuple(round(count / per_record) for count in own.counts)
         return replace(own, counts=counts, probabilities=shares, weighted=True)
 
-    if per_record == 1:
-        return model
-    if isinstance(model, AdditiveModel):
-        return replace(model, sizes="derived")
-    # Of rounded counts that of a node need not be the sum of those below it.
-    inner = {place for place, node in enumerate(getattr(model, "nodes", ())) if node.branches}
     return rewritten(replace(model, approximate=True, sizes="derived"), evidence=of_records)
 
 
