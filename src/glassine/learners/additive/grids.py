@@ -486,6 +486,4 @@ def release_bins(
         precision = np.array([1.0 / max(tree.first, 1) for tree in trees])
         totals = np.array([sum(tree.counts[: tree.first]) + (tree.gap or 0.0) for tree in trees])
         least = max(float(precision @ totals / precision.sum()) / quantiles, 1.0)
-    return [
-        tree.axis(drawing.deviation, least, merge if tree.grid.starts else MERGE, drawing.per_record) for tree in trees
-    ]
+    return [tree.axis(drawing.deviation, least, merge if tree.grid.starts else MERGE, drawing.parts) for tree in trees]

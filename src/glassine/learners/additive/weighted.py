@@ -132,11 +132,11 @@ class _WeightedDrawing(Drawing):
 
     def __init__(self, store: AdditiveStore, weights: Weights) -> None:
         super().__init__([store], ExactSums(), math.inf)
-        self._store, self._weights, self.per_record = store, weights, weights.per_record
+        self._store, self._weights, self.parts = store, weights, weights.per_record
 
     def ask(self, query: SumsQuery) -> Array:
         """Return the answer to a question."""
-        return answered(query, self._store, self._weights) / (UNITS * self.per_record)
+        return answered(query, self._store, self._weights) / (UNITS * self.parts)
 
 
 @singledispatch
