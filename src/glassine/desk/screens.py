@@ -24,6 +24,7 @@ from glassine.desk.heads import chain_of, exported
 from glassine.desk.releasing import LIMITS, record_of
 from glassine.desk.state import DECISIONS, WORDS, FileState, Version
 from glassine.desk.stated import STATED
+from glassine.desk.texts import with_texts
 from glassine.errors import RefusedActionError
 
 if TYPE_CHECKING:
@@ -126,13 +127,14 @@ class Screens:
     """
 
     def __init__(self, desk: Desk, audits: Audits, workbench: Workbench) -> None:
+        self._pages = with_texts(environment(), desk.settings.texts)
         self._desk = desk
         self._audits = audits
         self._workbench = workbench
 
     def shell(self) -> str:
         """Return the page that everything else is put into: it holds no data of the folder."""
-        return environment().get_template("shell.html").render()
+        return self._pages.get_template("shell.html").render()
 
     def screen(self, name: str, chosen: str = "") -> str | None:
         """Return a screen by its name, of a chosen file; None if there is no such screen."""
@@ -149,7 +151,7 @@ class Screens:
             "record": self._record,
             "workbench": self._workbench.values,
         }[name]
-        return environment().get_template(f"{name}.html").render(values | make(chosen))
+        return self._pages.get_template(f"{name}.html").render(values | make(chosen))
 
     def record_page(self, record: Mapping[str, Any]) -> str:
         """Return a record as a whole page, which loads nothing."""
@@ -179,13 +181,13 @@ class Screens:
                     values["marks"].setdefault((row + 1, column + 1), []).append(rule)
         else:
             values["text"] = clean(data.decode("utf-8", "replace"))
-        return environment().get_template("text.html").render(values)
+        return self._pages.get_template("text.html").render(values)
 
     async def together(self, identity: str) -> str:
         """Return what the last two versions of a file reveal together."""
         file = self._desk.file(identity)
         result = await self._audits.together(file)
-        return environment().get_template("together.html").render(found=result, file=file)
+        return self._pages.get_template("together.html").render(found=result, file=file)
 
     async def certificate(self, identity: str) -> str:
         """Return whether the certificate beside a model is of its bytes."""
@@ -194,7 +196,7 @@ class Screens:
         if other is None:
             raise RefusedActionError("there is no certificate beside this model.")
         done = await self._audits.certificate(file, other)
-        return environment().get_template("certificate.html").render(done=done, name=other.name)
+        return self._pages.get_template("certificate.html").render(done=done, name=other.name)
 
     def _certificate(self, file: FileState) -> FileState | None:
         """Return the certificate in the folder that has the model's name, as private fits write it."""
@@ -209,7 +211,7 @@ class Screens:
     async def trial(self, identity: str) -> str:
         """Return what the copies would be that the remedies of a file make."""
         results = await self._audits.trial(self._desk.file(identity))
-        return environment().get_template("trial.html").render(found=results)
+        return self._pages.get_template("trial.html").render(found=results)
 
     async def document(self, asked: Mapping[str, Any]) -> tuple[bytes, dict[str, str]]:
         """Return a report, an image or a download, with its headers.
