@@ -59,7 +59,7 @@ ORDER = (
     *("accuracy_share", "base_rate_share", "leaf_counts_share", "quantile_share", "n_quantiles"),
     *("split_weight", "rule_weight", "confidence", "penalty"),
     *("min_samples_split", "min_samples_leaf", "min_impurity_decrease"),
-    *("calibration_share", "bins", "monotone", "interactions", "reserve"),
+    *("calibration_share", "bins", "monotone", "interactions", "reserve", "follows", "sites"),
     *("validation_fraction", "expected_fits", "shape"),
     *("ledger", "dataset", "records_per_person", "person_weights"),
     *("memory_limit", "time_limit", "progress", "random_state"),
