@@ -137,8 +137,8 @@ def scrub_command(
         counted = None if private or sealed is None else sealed.open()
         records = sealed if private else counted
         progress("scrubbing")
-        beside: dict[str, Any] = {"domain": declared, "persons": person, "policy": policy}
-        beside["settings"] = AuditSettings(progress=progress)
+        sources: dict[str, Any] = {"domain": declared, "persons": person, "policy": policy}
+        sources["settings"] = AuditSettings(progress=progress)
         try:
             result = scrub(
                 before,
@@ -151,7 +151,7 @@ def scrub_command(
                 persons=person if merging and counted is not None else None,
             )
         except CostLimitError as error:
-            _end(audit(whole, records, target, **beside), error, audited)
+            _end(audit(whole, records, target, **sources), error, audited)
         if copy.steps is not None:
             if not isinstance(whole, ModelFile):
                 raise InvalidParameterError(
@@ -169,8 +169,8 @@ def scrub_command(
         # The files are judged, as by an audit of them: the copy is what is handed out.
         write_model(result.model, output, overwrite=True)
         copied = read_once(output)
-        first = audit(whole, records, target, **beside)
-        second = audit(load_judged(copied, declared, trust_pickle=False), records, target, **beside)
+        first = audit(whole, records, target, **sources)
+        second = audit(load_judged(copied, declared, trust_pickle=False), records, target, **sources)
         cost, said = None, list[str]()
         if target is not None and not (private and quiet):
             try:
