@@ -24,7 +24,7 @@ from glassine.files import read_json
 
 DeltaOption = Annotated[float | None, option("NUMBER", "Delta.", shown="1e-06")]
 BinsOption = Annotated[Path | None, option("FILE", "Fixed bins, JSON: cut points, groups of values.")]
-NotPrivateOption = Annotated[bool, flag("Fit the records without noise or any guarantee.")]
+NotPrivateOption = Annotated[bool, flag("Without noise or guarantee; weigh rows: --weights COLUMN.")]
 MemoryOption = Annotated[float | None, option("BYTES", "Most memory.", shown="4e9")]
 LeafCountsOption = Annotated[float | None, option("SHARE", "Share of epsilon for counts; 0: none.", shown="0.095")]
 
@@ -216,7 +216,7 @@ def _fit(request: FitRequest) -> None:
             raise InvalidParameterError(
                 f"fit {request.model} needs {name}.", remedy=f"See glassine fit {request.model} --help."
             )
-    names = options_of(*request.parameters, "random_state", "domain", "classes", grid="--search")
+    names = options_of(*request.parameters, "random_state", "domain", "classes", "sample_weight", grid="--search")
     as_json = request.shared.files.as_json
     # A limit that is no number is refused with the other options.
     stated = request.parameters.get("memory_limit")

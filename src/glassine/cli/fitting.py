@@ -36,6 +36,7 @@ from glassine.cli.options import (
     TargetOption,
     TrainingArgument,
     UnprotectedSeedOption,
+    WeightsOption,
     option,
     output_option,
 )
@@ -48,6 +49,7 @@ from glassine.cli.training import (
     TrainingFile,
     check_public,
     check_unit,
+    check_weights,
     errors_of,
     predicts_number,
     public_parameters,
@@ -128,6 +130,7 @@ class FitOptions(OptionGroup):
 
     path: TrainingArgument = None
     column: TargetOption = None
+    weights: WeightsOption = None
     summary: SummaryOption = None
     public: PublicOptions
     budget: BudgetOptions
@@ -192,7 +195,8 @@ class Outcome:
     # Root mean squared error on the training records, and that of their mean alone; None of a private model, and of
     # classes.
     errors: tuple[float, float] | None = None
-    # Of an additive model or card of classes without privacy: its measures on the records, and those of the base rates.
+    # Of an additive model or card of classes without privacy, and of all with weights: its measures on the rows, and
+    # those of the base rates.
     quality: Measured | None = None
 
 
@@ -206,8 +210,9 @@ def run(request: FitRequest, display: Display) -> Outcome:
     # Criteria take longer to import than the limits that are not given.
     policy, policy_file = (None, None) if shared.files.policy is None else read_policy(shared.files.policy)
     files = {"domain": opened(public.domain), "policy": policy_file}
-    exclude = shared.columns.names
-    domain = without(read_domain(files["domain"]), exclude, shared.target, budget.person)
+    exclude, weights = shared.columns.names, shared.weights
+    check_weights(weights, (shared.target, *exclude), kind=request.kind, private=request.private)
+    domain = without(read_domain(files["domain"]), exclude, shared.target, budget.person, weights)
     ranged = request.options.get("target_range") is not None
     number = request.model in (ADDITIVE, SCORECARD, TREE) and predicts_number(
         domain, shared.target, public, ranged=ranged, infer_range=request.infer_range, private=request.private
@@ -225,7 +230,7 @@ def run(request: FitRequest, display: Display) -> Outcome:
         options["ledger"] = charge.book
     display.stage("reading the records")
     training = read_training(
-        TrainingFile(path=shared.data, written=shared.written, person=budget.person, exclude=exclude),
+        TrainingFile(path=shared.data, written=shared.written, person=budget.person, exclude=exclude, weights=weights),
         Purpose.PRIVATE if request.private else Purpose.ORDINARY,
         shared.target,
         domain,
@@ -233,7 +238,8 @@ def run(request: FitRequest, display: Display) -> Outcome:
         number=number,
         ranged=ranged,
     )
-    whose = {} if budget.person is None else {"persons": budget.person}
+    whose: dict[str, Any] = {} if budget.person is None else {"persons": budget.person}
+    whose |= {} if training.weights is None else {"sample_weight": training.weights}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
     declarations = public_parameters(domain, shared.target, budget.person, declared)
     if isinstance(rule := options.get("max_depth"), str):
@@ -269,7 +275,7 @@ def run(request: FitRequest, display: Display) -> Outcome:
         if request.private or not number
         else errors_of(estimator, training.frame, shared.target, request.options.get("exposure")),
         quality=None
-        if request.private or number or request.model not in ADDED
+        if request.private or number or (request.model not in ADDED and weights is None)
         else quality(estimator.model_, training.frame, shared.target),
     )
 

@@ -328,10 +328,11 @@ def fit_from_summary(request: FitRequest, path: Path) -> None:
 
     files = request.shared.files
     parameters = {name: value for name, value in request.parameters.items() if value is not None}
-    if request.shared.path is not None or request.shared.public != PublicOptions() or request.shared.columns.exclude:
+    shared = request.shared
+    if shared.path or shared.weights or shared.public != PublicOptions() or shared.columns.exclude:
         raise InvalidParameterError(
             "a summary has its records, domain and classes behind it.",
-            remedy="Leave RECORDS, --exclude and what is public out.",
+            remedy="Leave RECORDS, --weights, --exclude and what is public out.",
         )
     for name in parameters if request.private else ("not_private",):
         by_rule = name == "max_depth" and isinstance(parameters[name], str)

@@ -203,9 +203,12 @@ def _term_lines(model: AdditiveModel) -> list[str]:
 def _privacy(outcome: Outcome) -> list[str]:
     certificate, model = outcome.estimator.certificate_, outcome.estimator.model_
     if not outcome.request.private:
-        return [
+        said = [
             "No guarantee: the model and its counts are those of the records. Audit the model before it is published."
         ]
+        if (weights := outcome.request.shared.weights) is not None:
+            said.append(f"Counts are sums of {weights}. What follows on quality counts each row once.")
+        return said
     said = []
     if certificate.holds:
         said.append(

@@ -203,8 +203,8 @@ class EnsembleReader:
             if self.last is not None or not even or group.method not in (*MEANS, *VOTES):
                 return None
             return Scoring(forest=_voting(forest) if group.method in VOTES else forest, link="shares")
-        known = all(own.method in (*MEANS, *SUMS) for own in self.groups)
-        if not known or self.top.attributes.get("functionName") != (
+        summed = all(own.method in (*MEANS, *SUMS) for own in self.groups)
+        if not summed or self.top.attributes.get("functionName") != (
             "regression" if self.last is None else "classification"
         ):
             return None
