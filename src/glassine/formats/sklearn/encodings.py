@@ -23,8 +23,9 @@ from glassine.formats.conditions import all_but, at_most, attribute_of, just_bel
 Array = npt.NDArray[np.float64]
 
 Step: TypeAlias = tuple[str, float]
-"""One operation: ``add``, ``sub``, ``mul``, ``div``, ``at least`` or ``at most`` and its number, or without one
-``single``, which rounds to single precision, or ``whole``, which drops what is behind the point."""
+"""One operation: ``add``, ``sub``, ``mul``, ``div``, ``at least`` or ``at most`` and its number; ``tolerance``, which
+adds 1e-8 and a share of the number; or without one ``single``, which rounds to single precision, or ``whole``, which
+drops what is behind the point."""
 
 FORWARD: dict[str, Callable[[Any, float], Any]] = {
     "add": lambda x, c: x + c,
@@ -35,6 +36,7 @@ FORWARD: dict[str, Callable[[Any, float], Any]] = {
     "at most": min,
     "single": lambda x, _: single(x),
     "whole": lambda x, _: float(math.trunc(x)) if math.isfinite(x) else x,
+    "tolerance": lambda x, c: x + (1e-8 + c * abs(x)),
 }
 ARRAYS: dict[str, Callable[[Any, float], Any]] = {
     **FORWARD,
