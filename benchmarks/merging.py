@@ -1,7 +1,9 @@
 """Models of three sites as one, beside pooled records and the best site: ``python benchmarks/merging.py [--page]``.
 
 Adult is dealt to three sites: at random; by age, as hospitals with other patients; or in unequal sizes. A row of
-``merging.csv`` is the AUC on a fifth of the records that no site has. GLASSINE_DATA names the folder of the datasets.
+``merging.csv`` is the AUC on a fifth of the records that no site has: of additive models, and of those of summaries,
+which are averaged as well or whose tables are added, the second and third following the plan of the first; and of trees
+of depth 3 of these summaries. GLASSINE_DATA names the folder of the datasets.
 """
 
 from __future__ import annotations
@@ -19,13 +21,22 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.kept_rows import kept  # noqa: E402 - after the path is set
 from benchmarks.public_data import adult  # noqa: E402
-from glassine.learners import PrivateEBMClassifier, merge  # noqa: E402
+from glassine.learners import PrivateEBMClassifier, PrivateSummary, merge  # noqa: E402
 from papers.common.results import Row, one  # noqa: E402
 from papers.common.tables import markdown  # noqa: E402
 
 SEEDS = 5
 DEALS = {"even": "at random", "age": "by age", "sizes": "70, 20 and 10%"}
 WAYS = {"pooled": "all records", "merged": "merged", "best": "best site", "worst": "worst site"}
+OF_SUMMARIES = {
+    "pooled summary": "all records",
+    "averaged": "scores averaged",
+    "added": "tables added",
+    "best summary": "best site",
+    "pooled tree": "tree: all records",
+    "added tree": "tables added",
+    "best tree": "best site",
+}
 KEYS = [
     {"deal": deal, "epsilon": epsilon, "seed": str(seed)}
     for deal in DEALS
@@ -65,6 +76,33 @@ def measure(key: Mapping[str, str]) -> dict[str, object]:
     merged = merge([one.model_ for one in sites], [one.certificate_ for one in sites], persons="disjoint")
     alone = [area(one.model_) for one in sites]
     out = {"pooled": area(fit(train, 3).model_), "merged": area(merged.model), "best": max(alone), "worst": min(alone)}
+
+    def summary(rows: Any, number: int, first: PrivateSummary | None = None, sites: int = 1) -> PrivateSummary:
+        learner = PrivateSummary(
+            epsilon=float(key["epsilon"]),
+            domain=data.domain,
+            classes=data.classes,
+            random_state=10 * seed + number,
+            follows=None if first is None else first.plan_,
+            sites=sites,
+        )
+        return learner.fit(data.frame[rows], data.labels[rows])
+
+    own = [summary(train[site == number], number) for number in range(3)]
+    models = [one.additive() for one in own]
+    certified = [one.certify(model) for one, model in zip(own, models, strict=True)]
+    first = summary(train[site == 0], 0, sites=3)
+    following = [first, *(summary(train[site == number], number, first) for number in (1, 2))]
+    whole, pooled = PrivateSummary.merge(following, persons="disjoint"), summary(train, 3)
+    out |= {
+        "pooled summary": area(pooled.additive()),
+        "averaged": area(merge(models, certified, persons="disjoint").model),
+        "added": area(whole.additive()),
+        "best summary": max(map(area, models)),
+        "pooled tree": area(pooled.tree(max_depth=3)),
+        "added tree": area(whole.tree(max_depth=3)),
+        "best tree": max(area(one.tree(max_depth=3)) for one in own),
+    }
     return {name: f"{value:.4f}" for name, value in out.items()}
 
 
@@ -79,7 +117,15 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
         for deal, words in DEALS.items()
         for epsilon in ("0.5", "2")
     ]
-    return {"merging": markdown(["records of the sites", "epsilon", *WAYS.values()], lines)}
+    of_summaries = [
+        [words, epsilon, *(cell(deal, epsilon, way) for way in OF_SUMMARIES)]
+        for deal, words in DEALS.items()
+        for epsilon in ("0.5", "2")
+    ]
+    return {
+        "merging": markdown(["records of the sites", "epsilon", *WAYS.values()], lines),
+        "merging-summaries": markdown(["records of the sites", "epsilon", *OF_SUMMARIES.values()], of_summaries),
+    }
 
 
 def main(arguments: Iterable[str] | None = None) -> int:

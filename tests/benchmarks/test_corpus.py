@@ -31,17 +31,20 @@ def test_files_that_can_be_made_here_are_read_as_their_rows_say() -> None:
 
 
 def test_a_wrong_model_is_called_wrong(tmp_path: Path) -> None:
-    sample = next(corpus.of_scikit_learn())
-    assert corpus.judged(sample, tmp_path)[0] == "right"
+    sample, path = next(corpus.of_scikit_learn()), tmp_path / "model.skops"
+    path.write_bytes(sample.data)
+    assert corpus.judged(sample, path)[0] == "right"
     turned = replace(sample, predict=lambda rows: np.zeros(len(rows), dtype=int))
-    assert corpus.judged(turned, tmp_path)[0] == "wrong"
+    assert corpus.judged(turned, path)[0] == "wrong"
     fewer = replace(sample, target=1 - sample.target)
-    assert corpus.judged(fewer, tmp_path)[1].startswith("leaf 0 holds")
-    assert corpus.judged(replace(sample, data=sample.data[:-40]), tmp_path)[0] == "refused"
+    assert corpus.judged(fewer, path)[1].startswith("leaf 0 holds")
+    path.write_bytes(sample.data[:-40])
+    assert corpus.judged(sample, path)[0] == "refused"
 
 
 @pytest.mark.slow
-def test_a_text_of_thousands_of_categories_is_read_in_two_seconds(tmp_path: Path) -> None:
-    size, spent = corpus.seconds_of_many_categories(tmp_path)
+def test_a_text_of_thousands_of_categories_is_read_in_a_small_multiple_of_its_numbers(tmp_path: Path) -> None:
+    size, spent, parsing = corpus.cost_of_many_categories(tmp_path)
     assert size > 3.5
-    assert spent < 2
+    # It is about 13, and 2 CPU s were 27 where this was measured.
+    assert spent < 24 * parsing

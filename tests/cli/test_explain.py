@@ -113,6 +113,18 @@ def test_a_file_with_empty_cells_becomes_a_release_in_which_k_records_are_behind
     assert "leave empty if not known" in service.get("/").text
 
 
+def test_groups_within_strata(folder: Path, run: Run) -> None:
+    done = run(*MAKE, "--k", "20", "--strata", "member", "-o", "release.json", cwd=folder)
+    assert done.status == 0
+    release = SurrogateRelease.from_json(folder / "release.json")
+    assert release.provenance.strata == "member"
+    place = release.domain.names.index("member")
+    assert {point[place] for point in release.representatives} == {0, 1}
+    refused = run(*MAKE, "--strata", "age", "-o", "other.json", cwd=folder)
+    assert refused.status == 2
+    assert "--strata must name a category" in refused.err
+
+
 def test_a_report_on_the_release(folder: Path, run: Run) -> None:
     made = run(*MAKE, "-k", "30", "--target", "label", "-o", "release.json", "--report", "report.html", cwd=folder)
     assert made.status == 0

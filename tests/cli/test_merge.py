@@ -70,3 +70,31 @@ def test_what_cannot_be_merged_is_refused(hospitals: Path, run: Run) -> None:
     lost = run("merge", "north.json", "east.json", "-o", "all.json", cwd=hospitals)
     assert (lost.status, "east.certificate.json" in lost.err) == (2, True)
     assert not (hospitals / "all.json").exists()
+
+
+def test_summaries_of_one_plan_become_one_summary(hospitals: Path, run: Run) -> None:
+    given = ("--target", "ill", "--domain", "domain.json", "--epsilon", "2")
+    for name in ("north", "east"):
+        done = run(
+            "summarize", f"{name}.csv", *given, "--follows", "south.json", "-o", f"{name}-sums.json", cwd=hospitals
+        )
+        assert done.status == 0, done.err
+    sites = ("south.json", "north-sums.json", "east-sums.json")
+    done = run("merge", *sites, "--disjoint-persons", "-o", "sums.json", cwd=hospitals)
+    assert done.status == 0, done.err
+    assert "Summary of 3 sites: tables added." in done.out
+    assert "epsilon 2" in done.out
+    assert (
+        run("fit", "tree", "--summary", "sums.json", "--max-depth", "1", "-o", "tree.json", cwd=hospitals).status == 0
+    )
+    tree = load_model(hospitals / "tree.json")
+    assert tree.guarantee is not None
+    assert tree.guarantee.epsilon == 2.0
+    assert run("audit", "sums.json", cwd=hospitals).status in (0, 1, 3)
+    # Without one plan, additive models of the summaries are averaged.
+    run("summarize", "north.csv", *given, "-o", "apart.json", cwd=hospitals)
+    done = run("merge", "south.json", "apart.json", "-o", "averaged.json", cwd=hospitals)
+    assert "Additive model" in done.out
+    assert isinstance(load_model(hospitals / "averaged.json"), AdditiveModel)
+    refused = run("summarize", "north.csv", *given, "--follows", "north.json", "-o", "other.json", cwd=hospitals)
+    assert (refused.status, "is no summary" in refused.err) == (2, True)

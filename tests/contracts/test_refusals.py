@@ -137,6 +137,8 @@ NOT_PRIVATE = (
     "are not numbers in the declared range",
     "are not finite numbers, and a numeric answer is declared",
     "means are those of at least",
+    # Groups follow from the attributes, which a fit that protects labels alone does not cover.
+    "a stratum of",
     # stated_persons and refuse_shared: audits, comparisons and explainers without epsilon.
     "persons must hold one identifier for each of the",
     "have no identifier, so it is not known whose they are",

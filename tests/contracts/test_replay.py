@@ -11,7 +11,7 @@ import random
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -157,6 +157,17 @@ CLASSES: dict[str, Any] = {"domain": DOMAIN, "classes": ("n", "p"), "random_stat
 NUMBERS: dict[str, Any] = {"domain": DOMAIN, "target_range": (0, 100), "random_state": 1}
 EXPOSED = {**NUMBERS, "domain": Domain({**{name: DOMAIN[name] for name in DOMAIN}, "income": Real(1.0, 1000.0)})}
 
+
+@cache
+def plan() -> Any:
+    """Return the plan of another site, whose records stay the same."""
+    chance = random.Random(4)
+    frame = pl.DataFrame([record(chance) for _ in range(400)], schema={**SCHEMA, "id": pl.String}).drop("z", "id")
+    with fresh_count(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return glassine.learners.PrivateSummary(epsilon=20.0, **CLASSES).fit(frame, "y").plan_
+
+
 Make = Callable[..., Any]
 TREE, LIST = glassine.learners.PrivateTreeClassifier, glassine.learners.PrivateRuleListClassifier
 GREEDY = glassine.learners.PrivateGreedyRuleListClassifier
@@ -187,6 +198,10 @@ LEARNERS: dict[str, tuple[Make, str]] = {
     "scorecard": (lambda **p: glassine.learners.PrivateScorecardClassifier(epsilon=1.0, **CLASSES, **p), "y"),
     "scorecard, number": (lambda **p: glassine.learners.PrivateScorecardRegressor(epsilon=1.0, **NUMBERS, **p), "z"),
     "summary": (lambda **p: glassine.learners.PrivateSummary(epsilon=1.0, **CLASSES, **p), "y"),
+    "summary that follows": (
+        lambda **p: glassine.learners.PrivateSummary(epsilon=1.0, follows=plan(), **CLASSES, **p),
+        "y",
+    ),
     **{
         f"greedy, {mechanism}": (
             lambda mechanism=mechanism, **p: GREEDY(
@@ -240,6 +255,7 @@ def published(make: Callable[[], Any], records: list[Any], columns: list[str], *
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_fit_tells_nothing_but_what_it_draws(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     make, label = LEARNERS[name]
+    plan()  # before draws are replaced
     for seed in range(6):
         chance = random.Random(7 * seed + 1)
         persons = seed % 3 == 2

@@ -7,7 +7,6 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,21 +21,6 @@ from glassine.privacy import Ledger
 from tests.desk.desks import BERG, LIND, OKAFOR, RULES, Served, approve, bound, within
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    place = tmp_path / "study"
-    place.mkdir()
-    (place / "rules.txt").write_text(RULES)
-    return place
-
-
-@pytest.fixture
-def served(folder: Path) -> Iterator[Served]:
-    desk = Served(folder)
-    yield desk
-    desk.stop()
 
 
 class Hostile:

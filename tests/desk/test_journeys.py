@@ -20,12 +20,10 @@ from glassine.desk.releasing import sign
 from glassine.desk.workers import Job, Workers
 from glassine.privacy import Ledger
 from tests.desk.conftest import choose, decide
-from tests.desk.desks import BERG, LIND, OKAFOR, RULES, SMALL_RULES, Served, approve, bound, look, within
+from tests.desk.desks import BERG, LIND, OKAFOR, RULES, SIGNED_FOR, SMALL_RULES, Served, approve, bound, look, within
 from tests.desk.submission import FILES, MODELS, write_submission, write_table
 
 pytestmark = pytest.mark.browser
-
-STATED = {"recipient": "the ministry", "purpose": "a report", "looked": "1"}
 
 
 @pytest.fixture
@@ -47,7 +45,7 @@ def test_a_file_that_is_swapped_after_it_was_signed_is_not_released(folder: Path
     for desk in (first, second):
         approve(desk, "rules.txt", reason="small")
     first.refresh()
-    sign(first, {**STATED, "files": [f"{file.id}:{file.now.sha256}" for file in first.ready()]})
+    sign(first, {**SIGNED_FOR, "files": [f"{file.id}:{file.now.sha256}" for file in first.ready()]})
     page, _ = open_desk(folder)
     page.click(".top >> text=Sign off")
     page.wait_for_selector("h2:has-text('Signed, not yet written')")

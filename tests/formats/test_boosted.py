@@ -229,6 +229,9 @@ def test_ordered_categories_are_split_by_name_where_the_columns_are_known() -> N
     numbered = re.sub(r"(?m)^threshold=.*$", "threshold=0.5 40 50", numbered)
     tree = tree_from_lightgbm(numbered, CATEGORIES)
     assert OneOf("colour", ("green",)) in tree.literals
+    # A value that is no category of the file is missing to LightGBM, which takes it for the first category here.
+    unnamed = Domain({"age": Integer(18, 90), "dose": Real(-9, 9), "colour": Category((*COLOURS, "pink"))})
+    assert OneOf("colour", ("red", "sky blue"), negated=True) in tree_from_lightgbm(numbered, unnamed).literals
 
 
 def test_names_that_xgboost_cuts_are_refused() -> None:

@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Domain, Real
 from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError
-from glassine.formats import EnsembleFile, ModelFile, as_ensemble, load_forest, load_judged
+from glassine.formats import EnsembleFile, ModelFile, as_ensemble, load_forest, load_judged, write_clean
 from glassine.formats.boosted.xgboost import ensemble_from_xgboost
 from glassine.models import TreeEnsemble
 
@@ -47,6 +47,79 @@ def read(name: str) -> TreeEnsemble:
 def test_trees_of_a_file_predict_as_their_library(name: str) -> None:
     first, last = COLUMNS[name]
     assert read(name).predict_proba(X[N:]) == pytest.approx(PREDICTED[:, first:last], abs=1e-6)
+
+
+ANSWERED = sorted(path.name.removesuffix(".csv") for path in FILES.glob("*.*.csv"))
+DRAWN = Domain({f"x{place}": Real(-10, 10) for place in range(3)})
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_files_and_their_clean_copies_predict_as_their_library(name: str, tmp_path: Path) -> None:
+    answers = np.loadtxt(FILES / f"{name}.csv", delimiter=",", ndmin=2)
+    file = load_judged(FILES / name)
+    assert isinstance(file, EnsembleFile)
+    assert file.model.answers
+    write_clean(file, tmp_path / "copy.json")
+    copy = load_judged(tmp_path / "copy.json")
+    assert isinstance(copy, EnsembleFile)
+    for model in (file.model, copy.model):
+        records = {name: X[N:, int(name[-1])] for name in model.attributes}
+        ours = model.predict(records)[:, None] if answers.shape[1] == 1 else model.predict_proba(records)
+        assert ours == pytest.approx(answers, rel=1e-5, abs=1e-6)
+
+
+def changed(name: str, folder: Path, *pairs: tuple[str, str]) -> TreeEnsemble:
+    """Return the ensemble of a file of which parts were replaced."""
+    text = (FILES / name).read_text()
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / name).write_text(text)
+    file = load_judged(folder / name, DRAWN)
+    assert isinstance(file, EnsembleFile)
+    return file.model
+
+
+def test_trees_that_vote_count_alike(tmp_path: Path) -> None:
+    voting = changed("forest.pmml", tmp_path, ('"average"', '"majorityVote"'))
+    trees = load_forest(FILES / "forest.pmml", DRAWN).trees
+    votes = np.mean([tree.predict(X[N:])[:, None] == np.arange(3) for tree in trees], axis=0)
+    assert voting.predict_proba(X[N:]) == pytest.approx(votes)
+
+
+def test_classes_in_the_other_order_swap_probabilities(tmp_path: Path) -> None:
+    swap = (('targetCategory="1"', 'targetCategory="?"'), ('targetCategory="0"', 'targetCategory="1"'))
+    turned = changed("boosted.pmml", tmp_path, *swap, ('targetCategory="?"', 'targetCategory="0"'))
+    answers = np.loadtxt(FILES / "boosted.pmml.csv", delimiter=",")
+    assert turned.predict_proba(X[N:]) == pytest.approx(answers[:, ::-1], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("boosted.pmml", 'normalizationMethod="logit"', 'normalizationMethod="cauchit"'),
+        ("boosted.pmml", 'NumericPredictor name="decisionFunction(1)"', 'NumericPredictor name="x0"'),
+        ("boosted_three.pmml", 'normalizationMethod="softmax"', 'normalizationMethod="simplemax"'),
+        ("forest.pmml", '"average"', '"median"'),
+        ("boosted_number.pmml", '"sum"', '"max"'),
+    ],
+)
+def test_other_combinations_are_audited_without_predictions(name: str, old: str, new: str, tmp_path: Path) -> None:
+    assert not changed(name, tmp_path, (old, new)).answers
+
+
+def test_records_for_which_a_tree_predicts_nothing_are_refused() -> None:
+    gaps = X[N:].copy()
+    gaps[:, 0] = np.nan
+    file = load_judged(FILES / "boosted.pmml", Domain({f"x{place}": Real(-10, 10, missing=True) for place in range(3)}))
+    assert isinstance(file, EnsembleFile)
+    with pytest.raises(UnsupportedModelError, match="predicts nothing for some of the records"):
+        file.model.predict_proba(gaps)
+
+
+def test_scores_that_are_rounded_after_the_sum_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedModelError, match="rounds, bounds or fills"):
+        changed("boosted_number.pmml", tmp_path, ("rescaleFactor=", 'castInteger="round" rescaleFactor='))
 
 
 def test_xgboost_gives_away_records_positives_and_rate() -> None:

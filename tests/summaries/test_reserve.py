@@ -20,7 +20,7 @@ from glassine.formats import fingerprint
 from glassine.learners import PrivateSummary, Reserve
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.summaries import measuring
-from glassine.learners.summaries.estimator import Reservable
+from glassine.learners.summaries.reserve import Reservable
 from glassine.privacy import accounting
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.sealed import door

@@ -6,6 +6,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,22 @@ DOMAIN = Domain(
 NUMERIC = Domain({name: DOMAIN[name] for name in ("age", "job", "grade")} | {"ill": Real(0, 10)})
 """The same with a number as the target."""
 
+
+@cache
+def plan(numbers: bool) -> Any:
+    """Return the plan of another site: of other records."""
+    rows = records(800, numbers=numbers)
+    learner = PrivateSummary(epsilon=4.0, domain=NUMERIC if numbers else DOMAIN, random_state=5)
+    with fresh_count(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyLeakWarning)
+        return learner.fit(rows, "ill").plan_
+
+
 MAKES: dict[str, Callable[[], Any]] = {
     "summary": lambda: PrivateSummary(epsilon=4.0, domain=DOMAIN),
     "summary of a number": lambda: PrivateSummary(epsilon=4.0, domain=NUMERIC),
+    "summary that follows": lambda: PrivateSummary(epsilon=4.0, domain=DOMAIN, follows=plan(False)),
+    "summary of a number that follows": lambda: PrivateSummary(epsilon=4.0, domain=NUMERIC, follows=plan(True)),
     "additive": lambda: PrivateEBMClassifier(epsilon=4.0, domain=DOMAIN),
     "scorecard": lambda: PrivateScorecardClassifier(epsilon=4.0, domain=DOMAIN),
 }
@@ -67,8 +81,8 @@ def records(n: int = 1200, *, numbers: bool = False) -> pl.DataFrame:
 
 def neighbors(kind: str, more: dict[str, Any]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return records, and the same with one more; a number is far outside of its range, or within it."""
-    rows = records(numbers=kind == "summary of a number")
-    if kind == "summary of a number":
+    rows = records(numbers="number" in kind)
+    if "number" in kind:
         more = more | {"ill": 3.3 if more["grade"] == 4 else 1e3 * (1 if more["ill"] == "yes" else -1)}
     return rows, pl.concat([rows, pl.DataFrame([more], schema=rows.schema)])
 
@@ -127,6 +141,7 @@ def replayed(
 def test_neighbors_differ_in_the_sums_that_get_noise_alone(
     kind: str, more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    plan("number" in kind)  # before draws are replaced
     one, other, moved, spent = replayed(MAKES[kind], *neighbors(kind, more), monkeypatch)
     assert 0 < moved <= 1
     # Whatever the stages say of each other: what the sums and the noise say together.

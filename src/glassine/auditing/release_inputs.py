@@ -290,14 +290,17 @@ def _groups(
     native = np.column_stack(list(opened.values())) if isinstance(opened, dict) else opened
     # A domain that was inferred may have been so before the grouping or by it.
     gamma = OLD_GAMMA if made.method == "v-mdav" and made.gamma is None else made.gamma
+    strata = columns.array(made.strata).tolist() if made.strata else None
     for declared in (None, domain) if domain.inferred else (domain,):
         try:
-            grouping = microaggregate(native, k, domain=declared, gamma=gamma, scaling=made.scaling, distance=distance)
+            grouping = microaggregate(
+                native, k, domain=declared, gamma=gamma, scaling=made.scaling, distance=distance, strata=strata
+            )
         except GlassineError:
             continue
         whose = persons if made.counted == "people" else None
         least = 0 if release.answer is None else min(k, made.min_samples_leaf)
-        groups = joined_groups(grouping.labels, k, columns, metric, domain, whose, least)
+        groups = joined_groups(grouping.labels, k, columns, metric, domain, whose, least, made.strata)
         n_groups = int(groups.max()) + 1
         if n_groups != release.n_groups:
             continue

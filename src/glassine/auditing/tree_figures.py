@@ -260,7 +260,8 @@ class TreeSubject(Subject):
     def summary(self) -> ModelSummary:
         """Return the model in brief."""
         stated, summary = self.inputs.parameters, describe_model(self.model)
-        if summary.sizes == "derived" and not self.weights:
+        # Rounded sums of weights are none of which the data could say that they are counts.
+        if summary.sizes == "derived" and not self.weights and not self.model.approximate:
             summary = replace(summary, sizes="stated")
         return replace(summary, parameters=None if stated is None else stated.values)
 

@@ -54,7 +54,8 @@ if TYPE_CHECKING:
     from glassine.surrogates import ExplanationGoal, NumericAnswer, SurrogateExplainer
 
 OPTIONS = options_of(
-    *("answer", "classes", "form", "labels", "gamma", "epsilon", "partition", "k", "min_samples_leaf"), y="--target"
+    *("answer", "classes", "form", "labels", "gamma", "epsilon", "partition", "k", "strata", "min_samples_leaf"),
+    y="--target",
 )
 """Options by the parameters that errors of a fit name."""
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -107,6 +108,7 @@ class GroupOptions(OptionGroup, heading="Groups and trees"):
         "Let the sizes of groups vary, by V-MDAV: 0.2 for scattered records, about 1.1 for clustered ones.",
         shown="groups of one size, by MDAV",
     )
+    strata: str | None = option("COLUMN", "Attribute that all records of a group share; each value has groups alone.")
     distance: Literal["auto", "euclidean", "gower"] = option(
         None, "Distance of records; auto: gower where there are categories, else euclidean.", "auto"
     )

@@ -156,13 +156,13 @@ def scrub_command(
             done: dict[str, Any] = {"counts": copy.counts, "base": copy.base, "smallest_leaf": smallest_leaf}
             done["largest_advantage"] = copy.largest_advantage
             ScrubLog.of(before, result.model, declared, **done).to_json(copy.steps)
-        beside: dict[str, Any] = {"domain": declared, "persons": person, "policy": policy}
-        beside["settings"] = AuditSettings(progress=progress)
+        sources: dict[str, Any] = {"domain": declared, "persons": person, "policy": policy}
+        sources["settings"] = AuditSettings(progress=progress)
         # The files are judged, as by an audit of them: the copy is what is handed out.
         write_model(result.model, output, overwrite=True)
         copied = read_once(output)
-        first = audit(whole, records, target, **beside)
-        second = audit(load_judged(copied, declared, trust_pickle=False), records, target, **beside)
+        first = audit(whole, records, target, **sources)
+        second = audit(load_judged(copied, declared, trust_pickle=False), records, target, **sources)
         cost, said = None, list[str]()
         if target is not None and not (private and quiet):
             try:

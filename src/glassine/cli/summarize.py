@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.charging import Charge, ledger_files
-from glassine.cli.fitting import ADDITIVE, RULE_LIST, SCORECARD, TREE, Order, report_on, write_fitted
+from glassine.cli.fitting import ADDITIVE, RULE_LIST, SCORECARD, TREE, FitRequest, report_on, write_fitted
 from glassine.cli.naming import in_options, options_of
 from glassine.cli.options import (
     REQUIRED,
@@ -50,7 +50,8 @@ from glassine.records.purpose import Purpose
 if TYPE_CHECKING:
     from glassine.comparison.from_summary import SummaryRow
     from glassine.domain import Domain
-    from glassine.learners.summaries.estimator import PrivateSummary, Reserve
+    from glassine.learners.summaries.estimator import PrivateSummary
+    from glassine.learners.summaries.reserve import Reserve
     from glassine.models import AdditiveModel, DecisionTree, RuleList
     from glassine.privacy.certificate import Certificate
 
@@ -103,6 +104,10 @@ class ReleasedOptions(OptionGroup):
         names=("--figure",),
         shown="accuracy, of classes",
     )
+    follows: Path | None = option(
+        "FILE", "A released summary whose bins and pairs are taken over, so that 'glassine merge' can add the tables."
+    )
+    sites: int = option("N", "How many sites will share its bins and pairs, by --follows.", 1)
     reserve: float | None = option("SHARE", "Share of epsilon that measures the model of --reserve-for.")
     reserve_for: str | None = option(
         "MODEL[,SIZE]",
@@ -140,7 +145,7 @@ def summarize_command(
     domain_file = opened(public.domain)
     check_outputs(
         [released.output],
-        [data, public.domain, released.measure, released.summary, *ledger_files(budget.ledger)],
+        [data, public.domain, released.measure, released.summary, released.follows, *ledger_files(budget.ledger)],
         overwrite=released.overwrite,
     )
     check_room(released.output)
@@ -152,8 +157,9 @@ def summarize_command(
                 "a summary says what is public, and a measurement has no delta.",
                 remedy="Leave --domain, --classes, --target-range, --infer-* and --delta out.",
             )
-        if released.reserve is not None:
-            raise InvalidParameterError("--reserve is for a summary that is made.", remedy="Leave it out.")
+        for name in ("reserve", "follows"):
+            if getattr(released, name) is not None:
+                raise InvalidParameterError(f"--{name} is for a summary that is made.", remedy="Leave it out.")
         _measure(PrivateSummary.read(released.summary), released.measure, file, target, budget, released)
         return
     domain = read_domain(domain_file)
@@ -163,8 +169,9 @@ def summarize_command(
         check_public(domain, target, public, private=True)
     charge = Charge(budget.ledger, budget.dataset, budget.records_per_person)
     reserve = None if released.reserve is None else _reserve(released.reserve, released)
+    plan = None if released.follows is None else PrivateSummary.read(released.follows).plan_
     names = options_of(
-        *("domain", "classes", "target_range", "random_state", "reserve"),
+        *("domain", "classes", "target_range", "random_state", "reserve", "follows", "sites"),
         share="--reserve",
         model="--reserve-for",
         size="the size of --reserve-for",
@@ -181,6 +188,8 @@ def summarize_command(
             classes=training.classes,
             target_range=bounds,
             reserve=reserve,
+            follows=plan,
+            sites=released.sites,
             ledger=charge.book,
             dataset=budget.dataset,
             records_per_person=budget.records_per_person,
@@ -201,7 +210,7 @@ def summarize_command(
 
 def _reserve(share: float, released: ReleasedOptions) -> Reserve:
     """Return what of epsilon is kept, and for which model."""
-    from glassine.learners.summaries.estimator import Reserve
+    from glassine.learners.summaries.reserve import Reserve
 
     name, comma, size = (released.reserve_for or "additive").partition(",")
     if comma and not size.strip().isdecimal():
@@ -312,25 +321,26 @@ class _Fitted:
     domain_: Domain
 
 
-def fit_from_summary(order: Order, path: Path) -> None:
+def fit_from_summary(request: FitRequest, path: Path) -> None:
     """Write a model of a summary with its certificate; nothing is read but the summary, and nothing is spent."""
     from glassine.formats.json import to_dict
     from glassine.learners.summaries.estimator import PrivateSummary
 
-    files = order.shared.files
-    parameters = {name: value for name, value in order.parameters.items() if value is not None}
-    if order.shared.path is not None or order.shared.public != PublicOptions() or order.shared.columns.exclude:
+    files = request.shared.files
+    parameters = {name: value for name, value in request.parameters.items() if value is not None}
+    shared = request.shared
+    if shared.path or shared.weights or shared.public != PublicOptions() or shared.columns.exclude:
         raise InvalidParameterError(
             "a summary has its records, domain and classes behind it.",
-            remedy="Leave RECORDS, --exclude and what is public out.",
+            remedy="Leave RECORDS, --weights, --exclude and what is public out.",
         )
-    for name in parameters if order.private else ("not_private",):
+    for name in parameters if request.private else ("not_private",):
         by_rule = name == "max_depth" and isinstance(parameters[name], str)
-        if by_rule or name not in OF_A_SUMMARY.get(order.model, ()):
+        if by_rule or name not in OF_A_SUMMARY.get(request.model, ()):
             raise InvalidParameterError(
-                f"{option_of(name)} does not apply to {order.kind} from a summary.", remedy="Leave it out."
+                f"{option_of(name)} does not apply to {request.kind} from a summary.", remedy="Leave it out."
             )
-    if order.model not in OF_A_SUMMARY or order.grid is not None:
+    if request.model not in OF_A_SUMMARY or request.grid is not None:
         raise InvalidParameterError(
             "a summary gives trees, rule lists, additive models and scorecards.",
             remedy="Use fit tree, rule-list, additive or scorecard.",
@@ -350,13 +360,13 @@ def fit_from_summary(order: Order, path: Path) -> None:
         ADDITIVE: summary.additive,
         SCORECARD: summary.scorecard,
     }
-    model = makes[order.model](**parameters)
+    model = makes[request.model](**parameters)
     fitted = _Fitted(model_=model, certificate_=summary.certify(model), domain_=summary.domain_)
     write_fitted(fitted, files)
     report = None
     if files.report is not None:
         limits = None if files.policy is None else policy
-        report = report_on(order, fitted, None, limits, {"policy": policy_file})
+        report = report_on(request, fitted, None, limits, {"policy": policy_file})
     verdict = None if report is None else report.verdict
     plain = {"model": to_dict(model), "certificate": fitted.certificate_.to_dict(), "verdict": verdict}
     epsilon = summary.certificate_.epsilon

@@ -239,14 +239,18 @@ def _rounds(name: str, bound: float, domain: Domain | None) -> bool:
     return math.isfinite(bound) and not listed and not (isinstance(attribute, Integer) and abs(bound) <= WHOLE)
 
 
-def from_shares(shares: Sequence[float], label: int, total: int | None = None) -> Evidence:
+def from_shares(shares: Sequence[float], label: int, total: int | None = None, *, weighted: bool = False) -> Evidence:
     """Return the evidence of a leaf that publishes the share of each class; only the label where they add up to less.
 
-    A share that prints or rounds beyond 0 or 1 is that bound.
+    A share that prints or rounds beyond 0 or 1 is that bound. Shares of weighted records are no error rate. Of two
+    classes, the error rate says both shares.
     """
-    if all(share >= -WHOLE_SHARE for share in shares) and abs(sum(shares) - 1) <= WHOLE_SHARE:
-        return Evidence(total=total, label=label, error_rate=min(1.0, max(0.0, 1 - shares[label])))
-    return Evidence(total=total, label=label)
+    if not (all(share >= -WHOLE_SHARE for share in shares) and abs(sum(shares) - 1) <= WHOLE_SHARE):
+        return Evidence(total=total, label=label, weighted=weighted)
+    bounded = [min(1.0, max(0.0, share)) for share in shares]
+    every = tuple(share / math.fsum(bounded) for share in bounded) if weighted or len(shares) != 2 else None
+    rate = None if weighted else min(1.0, max(0.0, 1 - shares[label]))
+    return Evidence(total=total, label=label, error_rate=rate, probabilities=every, weighted=weighted)
 
 
 def classes_by_largest(rows: Sequence[tuple[Sequence[float] | None, Scalar | None]], what: str) -> tuple[Scalar, ...]:

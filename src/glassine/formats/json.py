@@ -149,7 +149,7 @@ ADDITIVE: Codec[AdditiveModel] = record(
     head={"schema": SCHEMA, "kind": KIND},
     order=(
         *("attributes", "classes", "link", "target", "target_bounds", "source", "guarantee"),
-        *("intercept", "terms", "edits", "scorecard"),
+        *("sizes", "intercept", "terms", "edits", "scorecard"),
     ),
 )
 FACTOR: Codec[Any] = choice(

@@ -30,7 +30,8 @@ def _ensemble(
 ) -> TreeEnsemble:
     """Return the ensemble of the trees of a file."""
     link, base = facts.pop("link"), facts.pop("base")
-    several = {"identity": classes is None, "shares": bool(classes), "logit": classes is not None and len(classes) == 2}
+    several = {"shares": bool(classes), "logit": classes is not None and len(classes) == 2}
+    several |= dict.fromkeys(("identity", "log"), classes is None)
     outputs = len(classes or ()) if link == "softmax" else 1
     if not several.get(link, outputs > 1) or len(base) != outputs or len(trees) % outputs:
         raise InvalidModelError("the classes, the number of outputs and that of trees do not fit the link.")

@@ -73,6 +73,25 @@ def check_targets(model: Element, what: str, *, classes: bool = False) -> None:
             )
 
 
+def rescaling(model: Element, what: str) -> tuple[float, float]:
+    """Return by what a model multiplies the number that it predicts, and what it adds then.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it rounds or bounds the number besides, or names one that stands for no prediction.
+    """
+    targets = [target for part in model.below("Targets") for target in part.below("Target")]
+    rescaling = {"field", "optype", "rescaleFactor", "rescaleConstant"}
+    if len(targets) > 1 or any(set(t.attributes) - rescaling or t.below("TargetValue") for t in targets):
+        raise UnsupportedModelError(
+            f"the {what} rounds, bounds or fills its predictions in Targets, which is not read.",
+            remedy="Write the file without Targets.",
+        )
+    said = targets[0].attributes if targets else {}
+    return number_of(said.get("rescaleFactor", "1")), number_of(said.get("rescaleConstant", "0"))
+
+
 def _computed(element: Element) -> tuple[str, tuple[Step, ...]] | None:
     """Return the field and the steps of increasing arithmetic on one field, as scalers have it; None of all else."""
     if element.tag == "FieldRef":
@@ -120,8 +139,11 @@ def _sources(
     return sources, rounded, steps
 
 
-def fields_of(root: Element, model: Element, domain: Domain | None, outer: Element | None = None) -> Fields:
-    """Return the fields that the data dictionary, the transformations and the mining schema declare."""
+def fields_of(root: Element, model: Element, domain: Domain | None, around: Sequence[Element] = ()) -> Fields:
+    """Return the fields that the data dictionary, the transformations and the mining schema declare.
+
+    ``around`` are the models around it, the outermost first.
+    """
     dictionary, schema = root.first("DataDictionary"), model.first("MiningSchema")
     if dictionary is None or schema is None:
         raise damaged("the PMML file lacks its DataDictionary or its MiningSchema.")
@@ -133,12 +155,12 @@ def fields_of(root: Element, model: Element, domain: Domain | None, outer: Eleme
         entries[name] = entry
     types = {name: entry.attributes.get("dataType", "string") for name, entry in entries.items()}
     parts = [root.first("TransformationDictionary")]
-    parts += [None if part is None else part.first("LocalTransformations") for part in (outer, model)]
+    parts += [part.first("LocalTransformations") for part in (*around, model)]
     sources, rounded, steps = _sources(parts, types)
     active: list[str] = []
     by_name: dict[str, Element] = {}
     target = None
-    for part in (schema, outer.first("MiningSchema") if outer is not None else None):
+    for part in (schema, *(own.first("MiningSchema") for own in reversed(around))):
         for entry in part.below("MiningField") if part is not None else ():
             name = entry.attributes.get("name", "")
             usage = entry.attributes.get("usageType", "active")
@@ -241,6 +263,8 @@ def values_of(name: str, fields: Fields, domain: Domain | None, *, gaps: bool) -
         sort = value.attributes.get("property", "valid")
         if sort not in listed:
             raise damaged(f"a Value of {name!r:.60} has the property {sort!r:.40}.")
+        if sort == "missing" and kind in NUMERIC and value.attributes.get("value", "").strip() == "NaN":
+            continue  # which is how records hold a missing number
         listed[sort] += _listed_value(name, value.attributes.get("value", ""), kind, domain, must=sort == "valid")
     valid = Region.of(listed["valid"])
     for interval in entry.below("Interval"):

@@ -22,7 +22,7 @@ from glassine.formats.builder import (
 )
 from glassine.formats.conditions import damaged, with_missing
 from glassine.formats.pmml_documents import Element, is_own, sizes_of
-from glassine.formats.pmml_fields import Fields, Role, check_targets, fields_of, number_of, typed
+from glassine.formats.pmml_fields import Fields, Role, check_targets, fields_of, number_of, rescaling, typed
 from glassine.formats.pmml_predicates import (
     Compound,
     Known,
@@ -80,10 +80,10 @@ class TreeReader:
         *,
         classes: tuple[Scalar, ...] = (),
         kind: str | None = None,
-        outer: Element | None = None,
+        around: Sequence[Element] = (),
     ) -> None:
         self.model, self.domain = model, domain
-        self.fields: Fields = fields_of(root, model, domain, outer)
+        self.fields: Fields = fields_of(root, model, domain, around)
         if kind is not None:  # the target stands in the schema of the model around
             self.fields = dataclasses.replace(self.fields, labels=classes, target_type=kind)
         attributes = model.attributes
@@ -96,7 +96,11 @@ class TreeReader:
         if self.strategy not in STRATEGIES or otherwise not in OTHERWISE:
             raise damaged(f"PMML has no strategy {otherwise if self.strategy in STRATEGIES else self.strategy!r:.40}.")
         self.keeps_last = otherwise == "returnLastPrediction"
-        check_targets(model, "TreeModel", classes=not self.regression)
+        self.scale = (1.0, 0.0)  # By what the values of leaves are multiplied, and what is added then
+        if self.regression:
+            self.scale = rescaling(model, "TreeModel")
+        else:
+            check_targets(model, "TreeModel", classes=True)
         self.classes = self.fields.labels
         self.builder: TreeBuilder[int] = TreeBuilder("the TreeModel", domain, None if domain else self.fields.active)
         # A file that Glassine wrote holds each branch of a model, those that capture nothing too, and no others.
@@ -392,7 +396,8 @@ class TreeReader:
             self.n_dropped += 1
             total = None
         if self.regression:
-            return Evidence(total=total, value=None if score is None else number_of(score))
+            factor, constant = self.scale
+            return Evidence(total=total, value=None if score is None else number_of(score) * factor + constant)
         listed = {
             typed(str(child.attributes.get("value")), self.fields.target_type): child
             for child in node.below("ScoreDistribution")

@@ -143,7 +143,8 @@ def literal_of_region(
     name: str, region: Region, universe: Region, attribute: Attribute | None, order: Sequence[Scalar] = ()
 ) -> Literal | None:
     """Return the literal of present values that says a set within a universe; None where no single one does."""
-    numeric = isinstance(attribute, Integer | Real) or not (region.texts or (universe & ~NUMBERS).texts)
+    texts = region.texts or universe.texts or not universe.numbers
+    numeric = isinstance(attribute, Integer | Real) or not texts
     inside, outside = within(region, universe, attribute), within(~region, universe, attribute)
     if outside.empty:
         return Between(name) if numeric else OneOf(name, (), negated=True)

@@ -20,6 +20,6 @@ from glassine.learners.greedy.rule_list import GreedyRuleListClassifier as Greed
 from glassine.learners.multiway_tree import MultiwayTreeClassifier as MultiwayTreeClassifier
 from glassine.learners.search import PrivateSearchCV as PrivateSearchCV
 from glassine.learners.summaries.estimator import PrivateSummary as PrivateSummary
-from glassine.learners.summaries.estimator import Reserve as Reserve
+from glassine.learners.summaries.reserve import Reserve as Reserve
 
 __all__: list[str]

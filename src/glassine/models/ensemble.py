@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
@@ -13,6 +14,7 @@ from glassine.errors import InvalidModelError, InvalidParameterError, Unsupporte
 from glassine.exports import Displayed
 from glassine.models.evidence import cell_shares
 from glassine.models.records import read_records
+from glassine.models.scoring import MOST_LOGARITHM
 from glassine.models.tree import Forest
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
 
@@ -22,7 +24,7 @@ neighbouring values of all records, on a value itself, at random, or the file do
 
 CLOSE = 0.01
 """By how much a stated rate may miss that of the file: people state two digits."""
-Link: TypeAlias = Literal["shares", "identity", "logit", "softmax"]
+Link: TypeAlias = Literal["shares", "identity", "log", "logit", "softmax"]
 """What becomes of the mean of shares, or of the sum of scores."""
 
 
@@ -34,8 +36,8 @@ class Scoring:
     ----------
     forest : Forest
         The trees: leaves hold shares of classes, or the scores that they add.
-    link : {"shares", "identity", "logit", "softmax"}
-        What becomes of the mean of shares, or of the sum of scores.
+    link : {"shares", "identity", "log", "logit", "softmax"}
+        What becomes of the mean of shares, or of the sum of scores: with ``log``, its exponential.
     base : tuple of float
         Scores before the first tree, one per output. Tree t adds to output t modulo their number.
     mean : bool
@@ -59,29 +61,31 @@ class Scoring:
         leaves = self.leaves_of(data)
         if (leaves < 0).any():
             raise UnsupportedModelError("a tree of the ensemble knows no way for some of the records.")
-        trees = self.forest.trees
-        if self.link == "shares":
-            shares = [_shares(tree) for tree in trees]
-            return np.asarray(np.mean([own[leaves[:, i]] for i, own in enumerate(shares)], axis=0))
-        scores = np.tile(np.array(self.base, dtype=float), (len(leaves), 1))
-        rounds = max(1, len(trees) // len(self.base))
-        for i, tree in enumerate(trees):
-            values = np.array([cell.evidence.value or 0.0 for cell in tree.cells])
-            scores[:, i % len(self.base)] += values[leaves[:, i]] / (rounds if self.mean else 1)
-        if self.link == "identity":
+        scores = self._scores(leaves)
+        if np.isnan(scores).any():
+            raise UnsupportedModelError("a tree of the ensemble predicts nothing for some of the records.")
+        if self.link in ("shares", "identity"):
             return scores
+        if self.link == "log":
+            return np.asarray(np.exp(np.minimum(scores, MOST_LOGARITHM)))
         if self.link == "logit":
             high = 1 / (1 + np.exp(-np.clip(scores[:, 0], -700, 700)))
             return np.column_stack([1 - high, high])
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
-
-def _shares(tree: Any) -> Array:
-    shares = cell_shares(tree)
-    if shares is None:
-        raise UnsupportedModelError("the leaves of the file's trees hold no shares of classes.")
-    return np.asarray(shares, dtype=float)
+    def _scores(self, leaves: Indices) -> Array:
+        """Return the mean of the shares, or the sum of the scores, of the leaves; NaN where one publishes none."""
+        trees = self.forest.trees
+        if self.link == "shares":
+            return np.asarray(np.mean([cell_shares(tree)[leaves[:, i]] for i, tree in enumerate(trees)], axis=0))
+        scores = np.tile(np.array(self.base, dtype=float), (len(leaves), 1))
+        rounds = max(1, len(trees) // len(self.base))
+        for i, tree in enumerate(trees):
+            own = [cell.evidence.value for cell in tree.cells]
+            values = np.array([math.nan if value is None else value for value in own])
+            scores[:, i % len(self.base)] += values[leaves[:, i]] / (rounds if self.mean else 1)
+        return scores
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

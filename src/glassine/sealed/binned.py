@@ -164,7 +164,7 @@ class HeldRecords:
         self.cells[:] = [read_cells(self.columns, grids)]
         return count_cells(self.cells[0], [grid.n_cells + 1 for grid in grids])
 
-    def distinct(self, grids: Sequence[Grid], axes: Sequence[Bins]) -> tuple[Binned, None]:
+    def distinct(self, grids: Sequence[Grid], axes: Sequence[Bins]) -> tuple[Binned, Ints | None]:
         """Return all records in the released bins of some attributes; the last time, so that cells may be dropped."""
         binned = self._binned(grids, axes)
         self.cells.clear()

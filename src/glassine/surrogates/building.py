@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from glassine.domain import Category, Domain, Integer, Real
+from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
-from glassine.errors import InvalidDataError, InvalidDomainError, parameter
+from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, parameter
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.models import DecisionTree, Evidence
 from glassine.privacy.certificate import Certificate
@@ -146,8 +146,23 @@ def build(plan: ExplainerPlan, material: Material, ask: Ask) -> Built:
         return TriedRelease(built.release, built.training.columns, built.training.answers, ask)
 
     measured_on = ON_QUERIES if plan.records == "queries" else "records"
-    release, choice = choose(plan.sizes(material.n_units), plan.depths, tried, plan.goal, measured_on)
+    sizes = plan.sizes(material.n_units)
+    if plan.strata:
+        groupings |= _possible(plan, material, sizes)
+        sizes = tuple(groupings)
+    release, choice = choose(sizes, plan.depths, tried, plan.goal, measured_on)
     return replace(every[choice.k, choice.max_depth], release=release, choice=choice)
+
+
+def _possible(plan: ExplainerPlan, material: Material, sizes: tuple[int | None, ...]) -> dict[int | None, Grouping]:
+    """Return the groups of the stated size, and of those larger ones for which every stratum has enough records."""
+    out = {sizes[0]: grouped(plan, material)}
+    for k in sizes[1:]:
+        try:
+            out[k] = grouped(plan.at(k, plan.growth.max_depth), material)
+        except (InvalidDataError, InvalidParameterError):
+            break
+    return out
 
 
 def grouped(plan: ExplainerPlan, material: Material | Attributes) -> Grouping:
@@ -164,6 +179,7 @@ def grouped(plan: ExplainerPlan, material: Material | Attributes) -> Grouping:
         gamma=plan.gamma,
         scaling=plan.scaling,
         distance=plan.distance,
+        strata=_strata(plan.strata, material),
     )
     metric = metric_of(
         material.columns, material.domain, distance=plan.distance, scaling=plan.scaling, rounded=plan.rounded, k=plan.k,
@@ -176,7 +192,9 @@ def grouped(plan: ExplainerPlan, material: Material | Attributes) -> Grouping:
             f"means are those of at least {least} distinct records, and there are {number}.",
             remedy=f"Use a smaller {parameter('min_samples_leaf')}.",
         )
-    groups = joined_groups(grouping.labels, plan.k, material.columns, metric, material.domain, material.persons, least)
+    groups = joined_groups(
+        grouping.labels, plan.k, material.columns, metric, material.domain, material.persons, least, plan.strata
+    )
     n_groups = int(groups.max()) + 1
     # The loss is that of the microaggregation; of groups that were joined it is not known.
     loss = grouping.information_loss if n_groups == len(grouping.sizes) else None
@@ -185,6 +203,23 @@ def grouped(plan: ExplainerPlan, material: Material | Attributes) -> Grouping:
         persons=material.persons,
     )  # fmt: skip
     return Grouping(metric=metric, points=points, groups=groups, k=plan.k, loss=loss)
+
+
+def _strata(name: str, material: Material | Attributes) -> list[Any] | None:
+    """Return the stratum of each record, None where it is missing; nothing without strata."""
+    if not name:
+        return None
+    if name not in material.domain:
+        raise InvalidParameterError(
+            f"{parameter('strata')} names {name!r:.40}, which is no attribute.",
+            remedy="Name a column of the records.",
+        )
+    if not isinstance(material.domain[name], Binary | Category):
+        raise InvalidParameterError(
+            f"{parameter('strata')} must name a category or a column of 0 and 1, and {name!r:.40} holds numbers.",
+            remedy="Declare it as a category in the domain, or add a column of ranges.",
+        )
+    return [None if not value >= 0 else value for value in material.columns.array(name).tolist()]
 
 
 def _cells(plan: ExplainerPlan, material: Material | Attributes) -> Grouping:
@@ -293,6 +328,7 @@ def _release(
         partition="public" if plan.private_partition else "microaggregation",
         method=plan.method,
         gamma=None if plan.private_partition else plan.gamma,
+        strata=plan.strata,
         scaling="" if plan.private_partition else plan.scaling,
         max_depth=plan.growth.max_depth,
         min_samples_leaf=1 if plan.epsilon is not None else plan.growth.min_samples_leaf,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from glassine.domain import Between, Category, Domain
+from glassine.domain import Between, Binary, Category, Domain
 from glassine.domain.attributes import Scalar, is_scalar, is_whole
 from glassine.domain.grid import public_grid
 from glassine.domain.refusals import refuse_codes, refuse_prefixes
@@ -54,6 +54,9 @@ def check_release(release: Any) -> None:
     if not isinstance(release.protocol, Protocol):
         raise InvalidModelError("a release's protocol must be a Protocol.", remedy="Leave it out for Protocol 2.")
     release.provenance.check()
+    strata = release.provenance.strata
+    if strata and not (strata in release.domain and isinstance(release.domain[strata], Binary | Category)):
+        raise InvalidModelError(f"the strata of a release must be an attribute with few values, got {strata!r:.40}.")
     refuse_prefixes(release.domain, "a release of explanations")
     refuse_codes(release.domain, "a release of explanations")
 

@@ -152,14 +152,24 @@ class DomainMetric:
             for j, name in enumerate(domain)
         }
 
-    def closest(self, queries: Array, points: Array, n_closest: int, domain: Domain) -> Indices:
-        """Return for each embedded query the indices of its closest points, nearest first, ties by lowest index."""
+    def closest(
+        self, queries: Array, points: Array, n_closest: int, domain: Domain, strata: str | None = None
+    ) -> Indices:
+        """Return for each embedded query the indices of its closest points, nearest first, ties by lowest index.
+
+        Points of the query's stratum, which have its value of the attribute ``strata``, come before all others.
+        """
         n = min(n_closest, len(points))
         out = np.empty((len(queries), n), dtype=np.intp)
         step = max(1, BLOCK // len(points))
         for start in range(0, len(queries), step):
             distances = self.between(queries[start : start + step], points, domain)
-            out[start : start + step] = np.argsort(distances, axis=1, kind="stable")[:, :n]
+            if strata is None:
+                order = np.argsort(distances, axis=1, kind="stable")
+            else:
+                j = domain.names.index(strata)
+                order = np.lexsort((distances, queries[start : start + step, j, None] != points[:, j]), axis=1)
+            out[start : start + step] = order[:, :n]
         return out
 
 

@@ -78,6 +78,10 @@ class SurrogateExplainer(MeasuredExplainer):
         What trees are trained on; by default as the form says.
     gamma : float, optional
         As in :func:`~.microaggregate`: by default MDAV, with a number V-MDAV.
+    strata : str, optional
+        An attribute, such as the sex or the hospital, that all records of a group share: a category or a column of 0
+        and 1. Every stratum then needs at least k records. A query is explained by groups of the same stratum
+        before all others.
     scaling : {"standard", "none"}, default="standard"
         As in :func:`~.microaggregate`.
     distance : {"auto", "euclidean", "gower"} or SemanticDistance, default="auto"
@@ -199,6 +203,7 @@ class SurrogateExplainer(MeasuredExplainer):
     form: str = "restricted"
     labels: str | None = None
     gamma: float | None = None
+    strata: str | None = None
     scaling: str = "standard"
     distance: str | SemanticDistance = "auto"
     min_samples_leaf: int | str = "auto"

@@ -58,8 +58,12 @@ def joined_groups(
     domain: Domain,
     persons: Persons | None,
     distinct_in: int = 0,
+    strata: str = "",
 ) -> Ints:
-    """Return groups joined until at least ``k`` people, or records, are behind each and behind each of its means."""
+    """Return groups joined until at least ``k`` people, or records, are behind each and behind each of its means.
+
+    With ``strata``, an attribute that all records of a group share, groups of different values are not joined.
+    """
     # Behind a mean are those alone whose value is not missing. The group with the fewest, the first of equals, is
     # joined with that whose exact middle is closest to its own. Of records without missing values no group is joined.
     # Shapes: groups (n,); the result (n,).
@@ -69,10 +73,18 @@ def joined_groups(
         return groups
     middles = _middles(columns, groups, n_groups, metric, domain)
     members = [np.flatnonzero(groups == group) for group in range(n_groups)]
+    whole = columns.array(strata) if strata else np.zeros(len(groups))
     while len(members) > 1 and fewest.min() < k:
         small = int(fewest.argmin())
         distances = metric.between(middles[small : small + 1], middles, domain)[0]
         distances[small] = np.inf
+        distances[whole[[rows[0] for rows in members]] != whole[members[small][0]]] = np.inf
+        if np.isinf(distances).all():
+            raise InvalidDataError(
+                f"a stratum of {strata!r:.40} has fewer than {k} people, or records, behind a representative or one of "
+                "its means.",
+                remedy=f"Join small strata, or use a smaller {parameter('k')}.",
+            )
         low, high = sorted((small, int(np.argmin(distances))))
         members[low] = np.sort(np.concatenate([members[low], members.pop(high)]))
         middles, fewest = np.delete(middles, high, axis=0), np.delete(fewest, high)

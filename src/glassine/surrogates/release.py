@@ -124,7 +124,12 @@ class SurrogateRelease(Displayed):
 
     def closest(self, records: ConformedColumns, n_closest: int) -> Indices:
         """Return for each record the groups of its closest representatives, nearest first, shape (n, n_closest)."""
-        return self.metric.closest(self.metric.embed(records), self._points, n_closest, self.domain)
+        return self._nearest(self.metric.embed(records), n_closest)
+
+    def _nearest(self, embedded: Array, n_closest: int) -> Indices:
+        """Return the groups of the closest representatives, those of the record's stratum first."""
+        strata = self.provenance.strata or None
+        return self.metric.closest(embedded, self._points, n_closest, self.domain, strata)
 
     def decisions(self, records: ConformedColumns, groups: Indices) -> Ints:
         """Return for each record and each of its groups the place of what the group's tree answers.
@@ -210,8 +215,8 @@ class SurrogateRelease(Displayed):
         if self.answer is not None:
             numbers_of(asked)
         place = answers.places(asked)
-        distances = self.metric.between(self.metric.embed_one(self.domain, record), self._points, self.domain)[0]
-        nearest = np.argsort(distances, kind="stable")[: wanted if guided else 1]
+        embedded = self.metric.embed_one(self.domain, record)
+        nearest = self._nearest(embedded, wanted if guided else 1)[0]
         chosen, rank = int(nearest[0]), None
         for order, group in enumerate(nearest.tolist(), start=1):
             if not answers.agree(place, np.array([self._place(group, record)]))[0]:
@@ -240,7 +245,7 @@ class SurrogateRelease(Displayed):
             rank=rank,
             guided=bool(guided),
             n_closest=min(wanted, self.n_groups) if guided else 1,
-            distance=float(distances[chosen]),
+            distance=float(self.metric.between(embedded, self._points[chosen : chosen + 1], self.domain)[0, 0]),
             representative=self.representative(chosen),
             tree=tree,
             path=path,
@@ -268,8 +273,7 @@ class SurrogateRelease(Displayed):
     def voted(self, record: Record, contrast: Contrast, constraints: ContrastConstraints, votes: int) -> bool:
         """Return whether all of the trees closest to the changed record decide as a contrast says."""
         after = {**record, **{change.attribute: change.after for change in contrast.changes}}
-        distances = self.metric.between(self.metric.embed_one(self.domain, after), self._points, self.domain)[0]
-        nearest = np.argsort(distances, kind="stable")[:votes].tolist()
+        nearest = self._nearest(self.metric.embed_one(self.domain, after), votes)[0].tolist()
         places = np.array([self._place(group, after) for group in nearest], dtype=np.int64)
         if constraints.seeks:
             return all(constraints.sought(self.answers.value(place)) for place in places.tolist())
@@ -369,7 +373,8 @@ def _release(
 
 PROVENANCE = record(
     Provenance,
-    dict.fromkeys(("version", "notes"), Field(required=True)) | {"gamma": Field(omit=None, required=False)},
+    dict.fromkeys(("version", "notes"), Field(required=True))
+    | {"gamma": Field(omit=None, required=False), "strata": Field(omit="", required=False)},
 )
 RELEASE: Codec[SurrogateRelease] = record(
     _release,

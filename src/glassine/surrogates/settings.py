@@ -43,6 +43,7 @@ class ExplainerPlan:
     form: str
     labels: str
     gamma: float | None  # As in the explainer
+    strata: str  # The attribute that all records of a group share; empty without strata
     scaling: str
     distance: str | SemanticDistance  # As in the explainer; "auto" until the attributes are known
     records: str
@@ -128,6 +129,7 @@ def plan_of(explainer: Any, records: str) -> ExplainerPlan:
         form=form,
         labels=labels,
         gamma=check_gamma(explainer.gamma),
+        strata=_strata(explainer.strata, partition),
         scaling=check_choice(explainer.scaling, "scaling", ("standard", "none")),
         distance=checked_distance(explainer.distance),
         records=records,
@@ -142,6 +144,23 @@ def plan_of(explainer: Any, records: str) -> ExplainerPlan:
         ledger=explainer.ledger,
         dataset=explainer.dataset,
     )
+
+
+def _strata(strata: object, partition: str) -> str:
+    """Return the attribute of the strata, empty without; or raise InvalidParameterError."""
+    if strata is None:
+        return ""
+    if not isinstance(strata, str) or not strata:
+        raise InvalidParameterError(
+            f"{parameter('strata')} must be the name of an attribute or None, got {strata!r:.40}.",
+            remedy="Name a column of the records.",
+        )
+    if partition == "public":
+        raise InvalidParameterError(
+            f"{parameter('strata')} does not apply to public cells, which hold any number of records.",
+            remedy="Leave it out.",
+        )
+    return strata
 
 
 def check_public(epsilon: object, classes: object, answer: object) -> None:

@@ -50,6 +50,8 @@ def reveals(release: SurrogateRelease) -> tuple[str, ...]:
             f"The representative record is {rounded} of {behind}. This does not protect the tree, or "
             "values that all of these records share."
         )
+        if made.strata:
+            out.append(f"All records behind a representative have its value of {made.strata!r}.")
         if any(release.domain[name].missing for name in release.domain):
             out.append(_of_gaps(release))
     out.append(_of_trees(release))

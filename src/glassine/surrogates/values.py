@@ -431,6 +431,8 @@ class Provenance:
         Of the microaggregation, "mdav" or "v-mdav"; empty for a public partition.
     gamma : float or None
         That of V-MDAV; None of MDAV and for a public partition. A file of V-MDAV without it stands for 0.2.
+    strata : str
+        The attribute that all records of a group share; empty without strata.
     max_depth : int or None
         Largest depth of the trees; None for no limit.
     min_samples_leaf : int
@@ -455,6 +457,7 @@ class Provenance:
     notes: tuple[str, ...] = ()
     counted: str = "records"
     gamma: float | None = None
+    strata: str = ""
 
     def of(self, number: int | str) -> str:
         """Return a number of what groups and leaves hold: records, or people where persons were stated."""
@@ -477,6 +480,9 @@ class Provenance:
         gamma: object = self.gamma
         if gamma is not None and (isinstance(gamma, bool | str) or not is_scalar(gamma) or not gamma >= 0):  # type: ignore[operator]  # a number, as was seen
             raise InvalidModelError(f"a release's {parameter('gamma')} must be at least 0 or None, got {gamma!r:.80}.")
+        strata: object = self.strata
+        if not isinstance(strata, str) or (strata and self.partition == "public"):
+            raise InvalidModelError(f"a release's {parameter('strata')} must be the name of one, got {strata!r:.80}.")
         notes: object = self.notes
         if not isinstance(notes, tuple) or not all(isinstance(note, str) and note for note in notes):
             raise InvalidModelError("a release's notes must be non-empty texts.")

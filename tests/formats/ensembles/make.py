@@ -1,6 +1,6 @@
-"""Write the files of this folder: ensembles of XGBoost, LightGBM and treelite, with what they predict.
+"""Write the files of this folder: ensembles of XGBoost, LightGBM, treelite and JPMML, with what they predict.
 
-python tests/formats/ensembles/make.py    # in an environment with xgboost, lightgbm and treelite
+python tests/formats/ensembles/make.py    # with xgboost, lightgbm, treelite and sklearn2pmml, which needs Java
 """
 
 from __future__ import annotations
@@ -49,6 +49,65 @@ def main() -> None:
         learner.booster_.save_model(FOLDER / f"{name}.txt")
         predicted[name] = learner.predict_proba(x[N:])
     np.savetxt(FOLDER / "predicted.csv", np.column_stack(list(predicted.values())), delimiter=",", fmt="%.9g")
+    of_other_links(x, y, several)
+    of_pmml(x, y, several)
+
+
+def _keep(name: str, answers: np.ndarray) -> None:
+    """Keep what a library predicts of the records that are asked."""
+    np.savetxt(FOLDER / f"{name}.csv", np.asarray(answers).reshape(N_ASKED, -1), delimiter=",", fmt="%.9g")
+
+
+def of_other_links(x: np.ndarray, y: np.ndarray, several: np.ndarray) -> None:
+    """Write models of counts, one whose trees are weighted, and forests of drawn records."""
+    import lightgbm
+    import treelite
+    import xgboost
+    from sklearn.ensemble import RandomForestClassifier
+
+    counts = np.round(np.exp(x[:, 0]))
+    options = {"n_estimators": 4, "n_jobs": 1, "random_state": 0}
+    counting = xgboost.XGBRegressor(objective="count:poisson", max_depth=2, **options).fit(x[:N], counts[:N])
+    counting.save_model(FOLDER / "xgboost_counts.json")
+    _keep("xgboost_counts.json", counting.predict(x[N:]))
+    (FOLDER / "treelite_counts.json").write_text(treelite.frontend.from_xgboost(counting.get_booster()).dump_as_json())
+    _keep("treelite_counts.json", counting.predict(x[N:]))
+    dart = xgboost.XGBClassifier(booster="dart", rate_drop=0.5, max_depth=2, **options).fit(x[:N], y[:N])
+    dart.save_model(FOLDER / "xgboost_dart.json")
+    _keep("xgboost_dart.json", dart.predict_proba(x[N:]))
+    light = lightgbm.LGBMRegressor(objective="poisson", num_leaves=4, verbose=-1, **options).fit(x[:N], counts[:N])
+    light.booster_.save_model(FOLDER / "lightgbm_counts.txt")
+    _keep("lightgbm_counts.txt", light.predict(x[N:]))
+    for name, target in (("treelite_forest", y[:N]), ("treelite_forest_three", several)):
+        forest = RandomForestClassifier(max_depth=3, **options).fit(x[:N], target)
+        (FOLDER / f"{name}.json").write_text(treelite.sklearn.import_model(forest).dump_as_json())
+        _keep(f"{name}.json", forest.predict_proba(x[N:]))
+
+
+def of_pmml(x: np.ndarray, y: np.ndarray, several: np.ndarray) -> None:
+    """Write ensembles as JPMML converts them: sums and means of trees, and what makes classes of sums."""
+    import pandas as pd
+    import xgboost
+    from sklearn import ensemble
+    from sklearn2pmml import sklearn2pmml
+    from sklearn2pmml.pipeline import PMMLPipeline
+
+    frame = pd.DataFrame(x, columns=["x0", "x1", "x2"])
+    number = x[:N, 0] + y[:N]
+    small = {"max_depth": 2, "random_state": 0}
+    for name, learner, target in (
+        ("forest", ensemble.RandomForestClassifier(4, **small), several),
+        ("forest_number", ensemble.RandomForestRegressor(4, **small), number),
+        ("boosted", ensemble.GradientBoostingClassifier(n_estimators=4, **small), y[:N]),
+        ("boosted_three", ensemble.GradientBoostingClassifier(n_estimators=3, **small), several),
+        ("boosted_number", ensemble.GradientBoostingRegressor(n_estimators=4, **small), number),
+        ("boosted_xgboost", xgboost.XGBClassifier(n_estimators=4, **small), y[:N]),
+        ("ada", ensemble.AdaBoostClassifier(n_estimators=3, random_state=0), y[:N]),
+    ):
+        fitted = PMMLPipeline([("learner", learner)]).fit(frame[:N], pd.Series(target, name="y"))
+        sklearn2pmml(fitted, FOLDER / f"{name}.pmml")
+        numbers = name.endswith("number")
+        _keep(f"{name}.pmml", fitted.predict(frame[N:]) if numbers else fitted.predict_proba(frame[N:]))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from glassine.domain import Domain
+from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.single import single
 from glassine.errors import InvalidModelError, UnsupportedModelError
@@ -30,7 +30,7 @@ from glassine.formats.boosted.lightgbm_parts import (
     sampled_share,
 )
 from glassine.formats.builder import TreeBuilder, feature_names, place_of, sides, source_of
-from glassine.formats.conditions import damaged, float_of
+from glassine.formats.conditions import attribute_of, damaged, float_of
 from glassine.formats.ensembles import together
 from glassine.formats.format import BY_START, of_text
 from glassine.models.ensemble import Scoring, TreeEnsemble
@@ -128,8 +128,8 @@ def ensemble_from_lightgbm(text: str, domain: Domain | None = None) -> TreeEnsem
         classes = tuple(range(outputs))
     mean = "average_output" in file.head or file.parameters.get("boosting") == "rf"
     plain = file.binary and file.objective in (["binary", "sigmoid:1"], ["binary"])
-    link: Any = "logit" if plain else "softmax" if kind == "multiclass" else "identity"
-    scored = plain or kind in (*REGRESSIONS, "multiclass")
+    link: Any = "logit" if plain else "softmax" if kind == "multiclass" else "log" if kind in POSITIVE else "identity"
+    scored = plain or kind in (*REGRESSIONS, *POSITIVE, "multiclass")
     scoring = Scoring(forest=forest, link=link, base=(0.0,) * outputs, mean=mean) if scored else None
     sampled = any(file.parameters.get(name) not in allowed for name, allowed in EVERY_RECORD.items())
     n = trees[0].n_records
@@ -147,7 +147,10 @@ def ensemble_from_lightgbm(text: str, domain: Domain | None = None) -> TreeEnsem
         n_records=n,
         whole=not sampled,
         base_rate=base_rate(file.trees[0], n, file.parameters) if file.binary and not sampled else None,
-        special=("samples of records for each tree",) if sampled else (),
+        special=(
+            *(("samples of records for each tree",) if sampled else ()),
+            *(("trees that are dropped",) if file.parameters.get("boosting") == "dart" else ()),
+        ),
     )
 
 
@@ -250,6 +253,10 @@ def _add_splits(builder: TreeBuilder[int], tree: dict[str, str], n: int, file: _
         elif codes is not None:  # categories in order: a threshold on their codes
             below = min(len(codes), max(0, math.floor(max(-1.0, min(float(len(codes)), bound))) + 1))
             pair = picked(name, codes[:below], domain, gaps, codes)
+            attribute = attribute_of(name, domain)
+            if to_left and not (isinstance(attribute, Category) and set(attribute.values) <= set(codes)):
+                # A category that the file does not name is a missing value to LightGBM: those of the right are listed.
+                pair = picked(name, codes[below:], domain, gaps[::-1], codes)[::-1]
         else:
             pair = sides(name, "<=", _beside_zero(bound), domain, gaps)
         builder.split(i, pair, (left[i], right[i]), Evidence(total=sizes[i]))

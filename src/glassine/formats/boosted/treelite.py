@@ -14,6 +14,7 @@ from glassine.formats.boosted.ensemble import (
     MOST_RECORDS,
     boosted_forest,
     boosted_leaf,
+    exponential,
     numbers,
     picked,
     spelled,
@@ -36,7 +37,7 @@ from glassine.models.ensemble import Scoring, TreeEnsemble
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest, Table
 
-SHARES = ("identity", "identity_multiclass")
+SHARES, EXPONENTIAL = ("identity", "identity_multiclass"), "exponential"
 OPERATORS = ("<", "<=", ">", ">=", "==")
 WHOLE = 1e-5
 MOST_CLASSES = 10_000
@@ -99,7 +100,10 @@ def tree_from_treelite(data: Any, domain: Domain | None = None, tree: int | None
         total = size if type(size) is int and 0 <= size <= MOST_RECORDS else None
         if "leaf_value" in node:
             weighted = node.get("sum_hess", size) != size
-            builder.leaf(key, _leaf(node["leaf_value"], base, classes, total, shares, weighted))
+            evidence = _leaf(node["leaf_value"], base, classes, total, shares, weighted)
+            if data.get("postprocessor") == EXPONENTIAL and n == 1 and evidence.value is not None:
+                evidence = Evidence(total=total, value=exponential(evidence.value))
+            builder.leaf(key, evidence)
         else:
             builder.split(key, *_branches(node, builder, single), Evidence(total=total))
     source = source_of("treelite", place, n)
@@ -138,6 +142,8 @@ def ensemble_from_treelite(data: Any, domain: Domain | None = None) -> TreeEnsem
     forest = Forest(trees=trees, source="treelite")
     mean = data.get("average_tree_output") is True
     link: Any = "shares" if shares else "logit" if classes is not None and len(base) == 1 else "identity"
+    if data.get("postprocessor") == EXPONENTIAL:
+        link = "log"
     if classes is not None and not shares and len(base) > 1:
         link = "softmax"
     counts = [tree.n_records for tree in trees]
@@ -146,7 +152,7 @@ def ensemble_from_treelite(data: Any, domain: Domain | None = None) -> TreeEnsem
     whole = n is not None and float(n).is_integer() and (not drawn or len(set(counts)) > 1)
     return together(
         forest,
-        Scoring(forest=forest, link=link, base=tuple(base), mean=mean),
+        Scoring(forest=forest, link=link, base=(0.0,) if shares else tuple(base), mean=mean and not shares),
         combined="mean" if mean or shares else "sum",
         learner="forest" if mean or shares else "boosted trees",
         classes=classes,
@@ -211,9 +217,10 @@ def _outputs(data: dict[str, Any]) -> tuple[tuple[int, ...] | None, list[float],
     if type(width) is not int or not 1 <= width <= MOST_CLASSES:
         raise InvalidModelError(f"num_class must hold a number from 1 to {MOST_CLASSES}, got {width!r:.40}.")
     base = numbers(data.get("base_scores", [0.0] * width), width, "base_scores")
-    if task == "kRegressor" and width == 1 and after == "identity":
+    if task == "kRegressor" and width == 1 and after in ("identity", EXPONENTIAL):
         return None, base, False
-    if task == "kBinaryClf" and width == 1 and after == "sigmoid":
+    # Scores that stay scores decide between two classes all the same.
+    if task == "kBinaryClf" and width == 1 and after in ("sigmoid", "identity"):
         return (0, 1), base, False
     if task in ("kBinaryClf", "kMultiClf") and width > 1 and after in (*SHARES, "softmax"):
         return tuple(range(width)), base, after in SHARES
@@ -237,7 +244,7 @@ def _leaf(
         # The shares of weighted records reveal a class alone, if there is only one.
         if total is not None and sorted(scores)[:-1] == [0.0] * (len(scores) - 1):
             return Evidence(counts=tuple(total if i == label else 0 for i in range(len(scores))), label=label)
-        return Evidence(total=total, label=label, weighted=True)
+        return from_shares(scores, label, total, weighted=True)
     counts = None
     if total is not None:
         counts = whole_counts([score * total for score in scores], total, lambda count: WHOLE * max(1, count))

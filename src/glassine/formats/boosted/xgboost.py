@@ -214,8 +214,8 @@ def ensemble_from_xgboost(data: object, domain: Domain | None = None) -> TreeEns
     trees = [_tree(shared, i, domain, as_model=False) for i in range(len(shared.trees))]
     forest, several = Forest(trees=tuple(trees), source="XGBoost"), shared.objective in SEVERAL
     parallel = max(1, shared.first // len(shared.base))
-    link: Any = "logit" if shared.binary else "softmax" if several else "identity"
-    scored = not shared.exponential and (parallel == 1 or len(shared.base) == 1)
+    link: Any = "logit" if shared.binary else "softmax" if several else "log" if shared.exponential else "identity"
+    scored = parallel == 1 or len(shared.base) == 1
     scoring = Scoring(forest=forest, link=link, base=tuple(shared.base)) if scored else None
     n, chance = trees[0].n_records, shared.chance
     positives = None if n is None or not shared.binary else round(n * chance)
@@ -235,10 +235,14 @@ def ensemble_from_xgboost(data: object, domain: Domain | None = None) -> TreeEns
         classes=(0, 1) if shared.binary else tuple(range(len(shared.base))) if several else None,
         placed="values",
         outputs=len(shared.base),
-        rate=_rate([_lists(tree) for tree in shared.trees], shared.trees),
+        # Weights that trees got later hide the rate.
+        rate=_rate([_lists(tree) for tree in shared.trees], shared.trees) if shared.drops is None else None,
         n_records=n,
         base_rate=chance if estimated else None,
-        special=("several trees in a round",) if parallel > 1 else (),
+        special=(
+            *(("several trees in a round",) if parallel > 1 else ()),
+            *(() if shared.drops is None else ("trees that are dropped",)),
+        ),
         published=tuple(published),
     )
 
@@ -372,7 +376,9 @@ def _evidence(
         return _shares(shared, tree, lists, totals), tuple(range(len(shared.base)))
     out: list[Evidence] = []
     counts = _counts(shared, tree, lists, totals) if as_model and shared.binary else None
-    for i, (score, total) in enumerate(zip(lists.bounds, totals, strict=True)):
+    weight = 1.0 if shared.drops is None else shared.drops[place]
+    for i, (own, total) in enumerate(zip(lists.bounds, totals, strict=True)):
+        score = own * weight
         if lists.left[i] != -1:
             out.append(Evidence(counts=counts[i]) if counts is not None else Evidence(total=total))
         elif not as_model:

@@ -12,7 +12,7 @@ from typing import Any
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.boosted.ensemble import MOST_CODES, whole_numbers
+from glassine.formats.boosted.ensemble import MOST_CODES, numbers, whole_numbers
 from glassine.formats.builder import feature_names
 from glassine.formats.conditions import attribute_of, damaged, float_of
 
@@ -42,6 +42,7 @@ class Shared:
     first: int  # Number of trees of the first round
     weighted: bool  # Whether the records of the second class have a weight of their own
     step: float  # Bound on the steps of Poisson regression, which is part of its second derivative
+    drops: list[float] | None = None  # Of DART, what the scores of each tree are multiplied by
 
     @property
     def binary(self) -> bool:
@@ -89,10 +90,11 @@ def shared_parts(data: object, domain: Domain | None) -> Shared:
     """Return what all trees of a model share."""
     learner = part(data, "learner")
     booster = part(learner, "gradient_booster")
-    if booster.get("name") != "gbtree":
-        raise UnsupportedModelError(f"a booster of kind gbtree is read, got {booster.get('name')!r:.40}.")
-    model = part(booster, "model")
+    if booster.get("name") not in ("gbtree", "dart"):
+        raise UnsupportedModelError(f"boosters of the kinds gbtree and dart are read, got {booster.get('name')!r:.40}.")
+    model = part(part(booster, "gbtree") if booster["name"] == "dart" else booster, "model")
     listed = model.get("trees")
+    trees = listed if isinstance(listed, list) else []
     objective = part(learner, "objective")
     kind = objective.get("name")
     if kind not in (*VALUES, *POSITIVE, *BINARY, *SEVERAL):
@@ -109,7 +111,8 @@ def shared_parts(data: object, domain: Domain | None) -> Shared:
     options = model.get("gbtree_model_param")
     together = options.get("num_parallel_tree", "1") if isinstance(options, dict) else "1"
     return Shared(
-        trees=listed if isinstance(listed, list) else [],
+        trees=trees,
+        drops=numbers(booster.get("weight_drop"), len(trees), "weight_drop") if booster["name"] == "dart" else None,
         names=names,
         kinds=kinds,
         categories=_categories(model.get("cats"), names),

@@ -116,9 +116,7 @@ def _histogram(model: Any) -> tuple[Link, tuple[float, ...]]:
     base = tuple(np.asarray(model._baseline_prediction, dtype=float).reshape(-1).tolist())
     if hasattr(model, "classes_"):
         return ("logit" if len(model.classes_) == 2 else "softmax"), base
-    if str(model.loss) in ("poisson", "gamma"):
-        raise UnsupportedModelError(UNREAD.format(f"histogram boosting of the loss {model.loss}"))
-    return "identity", base
+    return ("log" if str(model.loss) in ("poisson", "gamma") else "identity"), base
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,7 +94,7 @@ def merge(
     check_choice(persons, "persons", ("shared", "disjoint"))
     _check(models, certificates)
     model = _averaged(models)
-    certificate = _composed(models, certificates, disjoint=persons == "disjoint")
+    certificate = composed(list(map(fingerprint, models)), certificates, form=FORM, persons=persons)
     unit = certificate.unit.records_per_person
     scales = [one.guarantee.count_scale for one in models if one.guarantee is not None]
     claim = None
@@ -264,8 +264,9 @@ def _places(fine: Bins, bins: Bins) -> Ints:
 # What holds for all records together.
 
 
-def _composed(models: Sequence[AdditiveModel], certificates: Sequence[Certificate], *, disjoint: bool) -> Certificate:
-    """Return the certificate of what follows from all models together."""
+def composed(sites: Sequence[str], certificates: Sequence[Certificate], *, form: str, persons: Persons) -> Certificate:
+    """Return the certificate of what follows from all that sites released, by its SHA-256, in a ``form`` of merging."""
+    disjoint = persons == "disjoint"
     epsilons, deltas = [one.epsilon for one in certificates], [one.delta for one in certificates]
     caveats = tuple(dict.fromkeys(text for one in certificates for text in one.caveats))
     assumptions = tuple(dict.fromkeys(text for one in certificates for text in one.assumptions))
@@ -290,9 +291,9 @@ def _composed(models: Sequence[AdditiveModel], certificates: Sequence[Certificat
         assumptions=assumptions,
         caveats=caveats,
         public={
-            "merged": FORM,
-            "persons": "disjoint" if disjoint else "shared",
-            "sites": [fingerprint(model) for model in models],
+            "merged": form,
+            "persons": persons,
+            "sites": list(sites),
             "of the sites": [dict(one.public) for one in certificates],
         },
         randomness=_randomness(certificates),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -349,7 +350,11 @@ class SummaryModels:
     def _mu(self) -> float:
         certificate = self.certificate_
         released = certificate.epsilon - float(certificate.public.get(RESERVED, 0.0))
-        return GaussianBudget.of(released, certificate.delta, certificate.unit).mu
+        sites = len(certificate.public.get("sites", ())) or 1
+        # Noise of all sites is in each count; what persons at several sites lose together is not one of them.
+        each = sites if certificate.public.get("persons") == "shared" else 1
+        whole = GaussianBudget.of(released / each, certificate.delta / each, certificate.unit)
+        return whole.mu / math.sqrt(sites)
 
     @property
     def _source(self) -> str:

@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,11 +21,11 @@ from glassine.files import write_text
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.grids import public_grids
 from glassine.learners.additive.memory import most_bins
+from glassine.learners.additive.merging import MOST_SITES, Persons
 from glassine.learners.additive.targets import Target, Training, read_classes, read_numbers
-from glassine.learners.budget import check_number
 from glassine.learners.estimator import PrivateEstimator, tags_of_domain
 from glassine.learners.summaries.additive import LoadedPairs
-from glassine.learners.summaries.derived import MEASURED, MOST_DEPTH, MOST_RULES, RESERVED, SummaryModels
+from glassine.learners.summaries.derived import MEASURED, RESERVED, SummaryModels
 from glassine.learners.summaries.estimates import score_cuts
 from glassine.learners.summaries.file import SummaryFile, digest, file_text, read_file
 from glassine.learners.summaries.measuring import (
@@ -38,12 +38,14 @@ from glassine.learners.summaries.measuring import (
     questions_of,
     release_measurement,
 )
-from glassine.learners.summaries.release import most_released, n_cells_of, release_summary
+from glassine.learners.summaries.release import most_released, n_cells_of, release_following, release_summary
+from glassine.learners.summaries.reserve import Reserve, check_reserve, reserved_model
+from glassine.learners.summaries.sites import checked_plan, merged, plan_of, stated
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import class_array
+from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.release import Price
-from glassine.privacy.unit import PrivacyUnit
 from glassine.sealed.accounts import FitAccount
 from glassine.sealed.binned import AdditiveRecords, Grid
 from glassine.sealed.door import seal
@@ -52,73 +54,6 @@ from glassine.sealed.oracle import Oracle
 from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata, Plan
 from glassine.sealed.residuals import Kernels
-from glassine.sealed.scoring import Model
-
-Reservable: TypeAlias = Literal["tree", "rule_list", "additive", "scorecard"]
-
-SIZES: dict[Reservable, tuple[str, int, int] | None] = {
-    "tree": ("max_depth", 0, MOST_DEPTH),
-    "rule_list": ("max_rules", 0, MOST_RULES),
-    "additive": None,
-    "scorecard": ("max_items", 1, 100),
-}
-"""The parameter that says how large each model may be, with its least and greatest value."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reserve:
-    """What a fit of :class:`~.PrivateSummary` keeps of its epsilon, and for which model.
-
-    Parameters
-    ----------
-    share : float, default=0.1
-        Share of epsilon, in [0.01, 0.5].
-    model : {"tree", "rule_list", "additive", "scorecard"}, default="additive"
-        The method of the summary that makes the model.
-    size : int, optional
-        Its ``max_depth``, ``max_rules`` or ``max_items``; the method's own by default. An additive model has none.
-    figures : sequence of {"accuracy", "log_loss", "auroc"}, optional
-        As of :meth:`~glassine.learners.PrivateSummary.measure`.
-
-    Examples
-    --------
-    >>> Reserve(share=0.2, model="tree", size=3)
-    Reserve(share=0.2, model='tree', size=3, figures=None)
-    """
-
-    share: float = 0.1
-    model: Reservable = "additive"
-    size: int | None = None
-    figures: Sequence[Figure] | None = None
-
-    def __str__(self) -> str:
-        named = SIZES[self.model]
-        return self.model if self.size is None or named is None else f"{self.model} with {named[0]} {self.size}"
-
-
-def check_reserve(reserve: Reserve, target: Target, unit: PrivacyUnit) -> None:
-    """Raise InvalidParameterError if a field is out of its range, or the target has no such model or figure."""
-    check_number(reserve.share, "share", low=0.01, high=0.5)
-    if reserve.model not in SIZES:
-        raise InvalidParameterError(
-            f"{parameter('model')} of a reserve must be one of {', '.join(SIZES)}, got {reserve.model!r}."
-        )
-    named = SIZES[reserve.model]
-    if reserve.size is not None and named is None:
-        raise InvalidParameterError("an additive model has no size.", remedy=f"Leave {parameter('size')} out.")
-    if reserve.size is not None and named is not None:
-        check_whole(reserve.size, *named)
-    if reserve.model == "scorecard" and len(target.classes or ()) != 2:
-        raise InvalidParameterError("a scorecard is of two classes.", remedy="Reserve for another model.")
-    check_figures(reserve.figures, target, unit)
-
-
-def reserved_model(reserve: Reserve, summary: SummaryModels) -> Model:
-    """Return the model of a summary that the measurement is about."""
-    named = SIZES[reserve.model]
-    sized = {} if reserve.size is None or named is None else {named[0]: reserve.size}
-    made: Model = getattr(summary, reserve.model)(**sized)
-    return made
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -148,6 +83,13 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
     reserve : Reserve, optional
         A part of epsilon that measures one model on the same records, within the fit. Which model is fixed beforehand:
         what is kept for a later choice could be spent twice by who copies the file.
+    follows : plan of a summary, optional
+        :attr:`plan_` of a released summary of the same domain and target, such as that of the first of several sites.
+        Its bins, pairs and models of the rounds are taken over, so that the whole budget goes to counts, and
+        :meth:`merge` can add the tables of all sites.
+    sites : int, default=1
+        How many sites will share the plan of this summary, itself counted, in [1, 1000]: its bins are then as fine as
+        the records of all allow.
     ledger, dataset, records_per_person, person_weights, progress, random_state
         As for :class:`~.PrivateEBMClassifier`.
 
@@ -155,6 +97,8 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
     ----------
     released_ : Released
         The noisy tables. Released.
+    plan_ : SummaryFile
+        What other summaries can follow: the summary without its certificate. Released.
     certificate_ : Certificate
         Guarantee, events and assumptions; its ``model`` is the SHA-256 of the summary. Public.
     measurement_ : AccuracyMeasurement
@@ -224,6 +168,8 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
     target_range: tuple[float, float] | None = None
     bins: Mapping[str, Any] | None = None
     reserve: Reserve | None = None
+    follows: SummaryFile | None = None
+    sites: int = 1
 
     def _predicts_number(self, name: str) -> bool:
         return self._numeric(name)
@@ -248,7 +194,11 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
         if self.reserve is not None:
             kept = self._reserved(self.reserve, training, whole)
         budget = GaussianBudget.of(float(whole.epsilon - kept), self.delta, training.unit) if kept else whole
-        grids = public_grids(training.domain, self.bins)
+        check_whole(self.sites, "sites", 1, MOST_SITES)
+        if self.follows is None:
+            grids = public_grids(training.domain, self.bins)
+        else:
+            grids = self._followed(self.follows, training)
         budget.check_values(*most_released(grids, target))
         return Plan(
             price=Price(epsilon=whole.epsilon, delta=whole.delta, note=_note(kept), unit=whole.unit),
@@ -268,6 +218,16 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
                 FitAccount(total=kept, unit=training.unit) if kept else None,
             ),
         )
+
+    def _followed(self, plan: SummaryFile, training: Training) -> tuple[Grid, ...]:
+        """Return the public cells of a plan; raise if it is not of this domain and target."""
+        if self.bins is not None:
+            raise InvalidParameterError(
+                f"{parameter('bins')} are those of the summary that {parameter('follows')} names.",
+                remedy="Leave one of them out.",
+            )
+        released = checked_plan(plan, training).released
+        return tuple(axis.grid for axis in released.axes)
 
     def _reserved(self, reserve: object, training: Training, budget: GaussianBudget) -> Fraction:
         """Return the part of epsilon that is reserved; raise if its model cannot be measured on these records."""
@@ -299,8 +259,11 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
         oracle: GaussianOracle,
         kept: Oracle | None = None,
     ) -> dict[str, Any]:
-        target = training.target
-        released = release_summary(oracle, grids, target)
+        target, plan = training.target, self.follows
+        if plan is None:
+            released = release_summary(oracle, grids, target, self.sites)
+        else:
+            released = release_following(oracle, grids, target, plan.released)
         file = SummaryFile(domain=training.domain, target=target, released=released)
         public = {
             "released": "a summary, and every model that is fitted to it",
@@ -313,6 +276,7 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
             ),
             **({RESERVED: float(kept.account.total), MEASURED: str(self.reserve)} if kept is not None else {}),
             **training.weights,
+            **({} if plan is None else stated(plan)),
         }
         fitted = {
             "released_": released,
@@ -405,12 +369,18 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
     # Files.
 
     @property
-    def digest_(self) -> str:
-        """SHA-256 of the released numbers at this moment; the certificate names it."""
-        return digest(self._file)
+    def plan_digest_(self) -> str:
+        """SHA-256 of the summary whose plan this one follows; its own where it follows none."""
+        return plan_of(self.plan_, self.certificate_)
 
     @property
-    def _file(self) -> SummaryFile:
+    def digest_(self) -> str:
+        """SHA-256 of the released numbers at this moment; the certificate names it."""
+        return digest(self.plan_)
+
+    @property
+    def plan_(self) -> SummaryFile:
+        """What another summary may follow; a function of what was released."""
         return SummaryFile(domain=self.domain_, target=self._target, released=self.released_)
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -419,7 +389,7 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
 
     @property
     def _text(self) -> str:
-        return file_text(self._file, self.certificate_, getattr(self, "measurement_", None))
+        return file_text(self.plan_, self.certificate_, getattr(self, "measurement_", None))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -433,7 +403,33 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
         UnreadableFileError
             If the file cannot be read, or is not whole JSON.
         """
-        file, certificate, measurement = read_file(path)
+        return cls._of_file(*read_file(path))
+
+    @classmethod
+    def merge(cls, summaries: Sequence[Self], *, persons: Persons = "shared") -> Self:
+        """Return one summary of those of several sites that follow one plan: tables are added.
+
+        **Guarantee**: as of :func:`~glassine.learners.merge`, which takes additive models: the sum of epsilons and
+        deltas, or with ``persons="disjoint"`` the largest of them. No record is read.
+
+        Parameters
+        ----------
+        summaries : sequence of PrivateSummary
+            Two or more, of which all but one have the ``plan_`` of that one as ``follows``; or all of them the plan of
+            another.
+        persons : {"shared", "disjoint"}, default="shared"
+            Whether a person may have records at several sites.
+
+        Raises
+        ------
+        InvalidParameterError
+            If they follow different plans or are for different privacy units, or there are fewer than two.
+        """
+        file, certificate = merged([one.plan_ for one in summaries], [one.certificate_ for one in summaries], persons)
+        return cls._of_file(file, certificate, None)
+
+    @classmethod
+    def _of_file(cls, file: SummaryFile, certificate: Certificate, measurement: AccuracyMeasurement | None) -> Self:
         out = cls(
             epsilon=certificate.epsilon,
             delta=certificate.delta,

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from glassine.errors import InvalidModelError
-from glassine.learners.additive.grids import IN_CELLS, release_bins
+from glassine.learners.additive.grids import IN_CELLS, Axis, release_bins
 from glassine.learners.additive.targets import Target
 from glassine.learners.summaries.additive import fitted_scores, variance_of
 from glassine.learners.summaries.junction_tree import JunctionTree, junction_tree
@@ -25,6 +25,7 @@ from glassine.learners.summaries.released import (
 )
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.certificate import Certificate
+from glassine.privacy.events import Event, Parallel
 from glassine.records.arrays import Array
 from glassine.sealed.binned import PARTS, Grid, Terms
 from glassine.sealed.gaussian import GaussianOracle, Portion, SumsOracle, SumsRelease
@@ -36,6 +37,19 @@ OF_CLASSES = {"bins": 0.11, "tables": 0.36, "scores": 0.05, "edges": 0.23, "roun
 
 OF_NUMBERS = {"bins": 0.11, "tables": 0.36, "squares": 0.02, "scores": 0.05, "edges": 0.23, "rounds": 0.23}
 """The same where the target is a number."""
+
+FOLLOWING_CLASSES = {"tables": 0.43, "edges": 0.27, "rounds": 0.30}
+"""Shares where bins, pairs and models of the rounds are those of another summary, so that nothing pays for them: what
+is saved is given to the rest in proportion. A public rule, on which no guarantee rests."""
+
+FOLLOWING_NUMBERS = {"tables": 0.43, "squares": 0.02, "edges": 0.275, "rounds": 0.275}
+"""The same where the target is a number."""
+
+FOLLOWS, CLIPPED = "follows the plan of", "residuals are clipped at"
+"""What a certificate states of a summary that follows another: its SHA-256, and the bound that it takes over."""
+
+ADDED = "tables added"
+"""How summaries of one plan are merged, as a certificate states it."""
 
 LEVELS = 3
 """Levels of a number: of two, three, four and six, three gave the best additive models on California."""
@@ -59,8 +73,8 @@ RESIDUALS = "sums of residuals in bins"
 """Name of the release, by which a certificate states it."""
 
 
-def release_summary(oracle: GaussianOracle, grids: tuple[Grid, ...], target: Target) -> ReleasedSummary:
-    """Release the tables of a summary.
+def release_summary(oracle: GaussianOracle, grids: tuple[Grid, ...], target: Target, sites: int = 1) -> ReleasedSummary:
+    """Release the tables of a summary, whose plan so many ``sites`` will share.
 
     Guarantee
     ---------
@@ -78,7 +92,7 @@ def release_summary(oracle: GaussianOracle, grids: tuple[Grid, ...], target: Tar
     tables, deviation = _release_tables(oracle, portion("tables"), BY_CLASS, singles)
     squares = None if target.classes is not None else _release_squares(oracle, portion("squares"))
     most = most_groups(target)
-    groups = tuple(merged_groups(axis, table, deviation, most) for axis, table in zip(axes, tables, strict=True))
+    groups = tuple(merged_groups(*one, deviation, most, sites) for one in zip(axes, tables, strict=True))
     # An attribute whose class rates are all alike is in one bin, which depends on nothing.
     useful = [k for k, group in enumerate(groups) if group.max() > 0]
     pairs = list(combinations(useful, 2))
@@ -107,41 +121,118 @@ def release_summary(oracle: GaussianOracle, grids: tuple[Grid, ...], target: Tar
     return release_rounds(oracle, portion("rounds"), grids, released) if useful else released
 
 
+def release_following(
+    oracle: GaussianOracle, grids: tuple[Grid, ...], target: Target, plan: ReleasedSummary
+) -> ReleasedSummary:
+    """Release the tables of a summary whose bins, pairs and models of the rounds are those of a released one.
+
+    Tables of the same plan can be added: see ``release.md``.
+
+    Guarantee
+    ---------
+    The budget's (epsilon, delta): nothing that is asked depends on records but through ``plan``, which is public here;
+    see ``release.md``.
+    """
+    shares = FOLLOWING_CLASSES if target.classes is not None else FOLLOWING_NUMBERS
+    n_classes = n_cells_of(target)
+    levels = {"n_classes": n_classes, "parts": 1 if target.classes is not None else PARTS}
+
+    def portion(name: str) -> Portion:
+        return oracle.whole.part(shares[name])
+
+    terms = Terms(grids=grids, axes=plan.axes)
+    singles = Tables(terms=terms, places=tuple((k,) for k in range(len(plan.axes))), **levels)
+    tables, deviation = _release_tables(oracle, portion("tables"), BY_CLASS, singles)
+    squares = None if target.classes is not None else _release_squares(oracle, portion("squares"))
+    axes = tuple(counted(axis, table, deviation) for axis, table in zip(plan.axes, tables, strict=True))
+    edges: dict[tuple[int, int], Array] = {}
+    of_edges = 0.0
+    if plan.edges:
+        along = Tables(terms=Terms(grids=grids, axes=plan.coarse), places=tuple(plan.edges), **levels)
+        noisy, of_edges = _release_tables(oracle, portion("edges"), PAIRS, along)
+        edges = dict(zip(plan.edges, noisy, strict=True))
+    released = ReleasedSummary(
+        axes=axes,
+        tables=tuple(tables),
+        groups=plan.groups,
+        scores=plan.scores,
+        edges=edges,
+        deviations=(deviation, plan.deviations[1], of_edges),
+        squares=squares,
+    )
+    return release_rounds(oracle, portion("rounds"), grids, released, plan) if plan.rounds else released
+
+
+def counted(axis: Axis, table: Array, deviation: float) -> Axis:
+    """Return an axis whose counts are those of a table by class."""
+    variances = np.full(axis.n_bins, table.shape[1] * deviation**2)
+    return replace(axis, counts=table.sum(axis=1), variances=variances)
+
+
 def check_events(released: ReleasedSummary, certificate: Certificate) -> None:
     """Raise InvalidModelError unless a certificate states all that was released, at no more noise than it had."""
+    public = certificate.public
     grids = [axis.grid for axis in released.axes]
     of_scores, of_edges = released.deviations[1:]
+    # How many sites chose bins and pairs, which all others follow, and how many there are.
+    sites = public.get("sites", ()) if public.get("merged") == ADDED else ()
+    choosing = int(public.get(FOLLOWS) in sites) if sites else int(FOLLOWS not in public)
     # Of each release its name, values and squared sensitivity per record, the noise of one value, and how often it ran.
-    wanted = [
-        (IN_CELLS, None, sum(len(grid.sizes) for grid in grids), _most_noise(released), 1),
-        (BY_CLASS, sum(table.size for table in released.tables), len(grids), released.deviations[0], 1),
+    wanted: list[tuple[str, int | None, int, float, int]] = [
+        (BY_CLASS, sum(table.size for table in released.tables), len(grids), released.deviations[0], 1)
     ]
+    if choosing:
+        wanted.append((IN_CELLS, None, sum(len(grid.sizes) for grid in grids), _most_noise(released), 1))
+    else:
+        own = [counted(*one, released.deviations[0]) for one in zip(released.axes, released.tables, strict=True)]
+        for axis, same in zip(released.axes, own, strict=True):
+            if not np.allclose(axis.counts, same.counts) or not np.allclose(axis.variances, same.variances):
+                raise _unstated()
     if released.squares is not None:
         wanted.append((SQUARES, 1, 1, released.squares[1], 1))
-    if released.scores:
+    if released.scores and choosing:
         wanted.append((SCORES, len(released.scores), len(released.scores), of_scores, 1))
+    if released.edges:
         edges = list(released.edges.values())
         wanted.append((PAIRS, sum(edge.size for edge in edges), len(edges), of_edges, 1))
     if released.rounds:
         last = released.rounds[-1]
-        least = min(one.deviation for one in released.rounds) / clip_of(replace(released, rounds=()))
+        clip = public.get(CLIPPED) or clip_of(replace(released, rounds=()))
+        least = min(one.deviation for one in released.rounds) / clip
         wanted.append((RESIDUALS, last.sums.size, len(released.useful), least, len(released.rounds)))
-    events = certificate.events
+    # A person's records at one site are at most those at all.
+    most = 1 if sites else certificate.unit.most_records
     # What a certificate states beyond the file, such as rounds that an early file lacks, costs more, not less.
-    whole = len(events) >= len(wanted) and all(
-        isinstance(event, DiscreteGaussianNoise)
-        and event.name == name
-        and event.count == count
-        and values in (None, event.values)
-        and event.sigma / event.units <= deviation * (1 + ROUNDING)
-        and event.l2_sensitivity / event.units * (1 + ROUNDING) >= certificate.unit.most_records * math.sqrt(square)
-        for event, (name, values, square, deviation, count) in zip(events, wanted, strict=False)
-    )
-    if not whole:
-        raise InvalidModelError(
-            "the events of the summary's certificate are not those of what it released.",
-            remedy="Ask for the file that was written.",
+    flat = _flat(certificate.events)
+    for name, values, square, deviation, count in wanted:
+        times = choosing if name in (IN_CELLS, SCORES) else max(len(sites), 1)
+        events = [event for event in flat if event.name == name][:times]
+        whole = len(events) == times and all(
+            isinstance(event, DiscreteGaussianNoise)
+            and event.count == count
+            and values in (None, event.values)
+            and event.l2_sensitivity / event.units * (1 + ROUNDING) >= most * math.sqrt(square)
+            for event in events
         )
+        noise = math.hypot(*(event.sigma / event.units for event in events if isinstance(event, DiscreteGaussianNoise)))
+        if not whole or not noise <= deviation * (1 + ROUNDING):
+            raise _unstated()
+
+
+def _flat(events: Sequence[Event]) -> list[Event]:
+    """Return events one after another, those of sites of different people as well."""
+    return [
+        one
+        for event in events
+        for one in ((one for branch in event.branches for one in branch) if isinstance(event, Parallel) else (event,))
+    ]
+
+
+def _unstated() -> InvalidModelError:
+    return InvalidModelError(
+        "the events of the summary's certificate are not those of what it released.",
+        remedy="Ask for the file that was written.",
+    )
 
 
 def _most_noise(released: ReleasedSummary) -> float:
@@ -244,20 +335,26 @@ def most_released(grids: Sequence[Grid], target: Target) -> tuple[int, int]:
 
 
 def release_rounds(
-    oracle: SumsOracle, portion: Portion, grids: tuple[Grid, ...], released: ReleasedSummary
+    oracle: SumsOracle,
+    portion: Portion,
+    grids: tuple[Grid, ...],
+    released: ReleasedSummary,
+    plan: ReleasedSummary | None = None,
 ) -> ReleasedSummary:
-    """Release sums of residuals under the additive model of all that was released before, a few times.
+    """Release sums of residuals under the additive model of all that was released before, or of a plan, a few times.
 
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``release.md``.
     """
-    coarse, tree = released.coarse, junction_tree(released)
+    coarse = released.coarse
     terms = Terms(grids=grids, axes=tuple(coarse[k] for k in released.useful))
-    clip, sizes = clip_of(released, tree), terms.sizes
+    tree = junction_tree(released if plan is None else replace(plan, rounds=()))
+    clip, sizes = clip_of(released if plan is None else replace(plan, rounds=()), tree), terms.sizes
+    times = ROUNDS if plan is None else len(plan.rounds)
     drawing = None
-    for _ in range(ROUNDS):
-        scores, _ = fitted_scores(released, tree)
+    for number in range(times):
+        scores = fitted_scores(released, tree)[0] if plan is None else plan.rounds[number].scores
         step = np.zeros((len(sizes), max(sizes), scores.shape[1]))
         step[there(terms)] = scores[:-1]
         question = Lacking(
@@ -265,7 +362,7 @@ def release_rounds(
         )
         if drawing is None:
             values = sum(sizes) * scores.shape[1]
-            release = SumsRelease(name=RESIDUALS, squared=question.squared, values=values, proof=PROOF, times=ROUNDS)
+            release = SumsRelease(name=RESIDUALS, squared=question.squared, values=values, proof=PROOF, times=times)
             drawing = oracle.release(release, portion)
         sums = drawing.ask(question) * clip
         one = Round(scores=scores, sums=sums, deviation=clip * drawing.deviation)
