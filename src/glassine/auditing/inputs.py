@@ -15,6 +15,7 @@ from glassine.auditing.statements import NOTHING_STATED, check_kind
 from glassine.auditing.statements import StatedClass as StatedClass
 from glassine.auditing.statements import Statements as Statements
 from glassine.auditing.suppression import Suppression
+from glassine.budget import current
 from glassine.capacity.learned import FEWEST, MOST
 from glassine.counting import MAX_STEPS
 from glassine.data.deviations import bounds, is_off_step, off_step_sentence, sentence
@@ -268,8 +269,14 @@ class AuditInputs:
 
     @property
     def progress(self) -> Callable[[str], None]:
-        """What is called with the name of each stage as it starts."""
-        return self.settings.progress or (lambda stage: None)
+        """What is called with the name of each stage as it starts; CostLimitError where the budget is spent."""
+        told = self.settings.progress or (lambda stage: None)
+
+        def progress(stage: str) -> None:
+            told(stage)
+            current().ask_time("the audit")
+
+        return progress
 
     @property
     def counts_people(self) -> bool:

@@ -219,9 +219,9 @@ class TreeSubject(Subject):
     @cached_property
     def bits(self) -> Outcome[tuple[tuple[float, ...], tuple[str, ...]]]:
         """Bits learned about each record of each part, and what is noted about counting them."""
-        if self.possible is None:
-            return NotApplicable(NO_DOMAIN)
         try:
+            if self.possible is None:
+                return NotApplicable(NO_DOMAIN)
             published, aware = self.possible.notes(), self.possible.notes(domain_aware=True)
             learned = self.possible.bits_learned(domain_aware=True)
         except CostLimitError as error:
