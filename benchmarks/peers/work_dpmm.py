@@ -104,14 +104,16 @@ def decoded(codes: pd.DataFrame, settings: dict[str, Any]) -> tuple[Any, Any]:
     return dummies(columns, settings), columns[f"column {TARGET}"]
 
 
-def synthesized(codes: pd.DataFrame, sizes: dict[str, int], settings: dict[str, Any]) -> tuple[pd.DataFrame, Any]:
-    """Return as many synthetic records as there are, and the seconds that they took."""
+def synthesized(
+    codes: pd.DataFrame, sizes: dict[str, int], settings: dict[str, Any], seed: int | None = None
+) -> tuple[pd.DataFrame, Any]:
+    """Return as many synthetic records as there are, and the seconds that they took; None draws a seed."""
     dpmm.models.mst.FactoredInference = inference(ITERATIONS)
     dpmm.models.aim.FactoredInference = inference(ITERATIONS_OF_A_ROUND)
     maker = pipeline(settings, len(sizes))
     with stopwatch() as seconds:
-        maker.fit(codes.reset_index(drop=True), sizes)
-        records = maker.generate(n_records=len(codes))
+        maker.fit(codes.reset_index(drop=True), sizes, random_state=seed)
+        records = maker.generate(n_records=len(codes), random_state=seed)
     return records[list(codes)], seconds
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from glassine.errors import UnreadableFileError, parameter
+from glassine.errors import GlassineError, UnreadableFileError, parameter
 
 MAX_BYTES = 200_000_000
 """Most bytes of a model, a domain or a policy."""
@@ -191,11 +191,16 @@ def check_readable(data: bytes, path: str | os.PathLike[str]) -> None:
         if data[:1] in (b"{", b"["):
             _check_values(data.decode(), path)
     except UnreadableFileError as error:
-        raise UnreadableFileError(
-            f"cannot write {os.fspath(path)}, as it could not be read again: {error}",
-            remedy="Write a smaller model, or another format.",
-            path=path,
-        ) from None
+        raise unreadable_again(path, error) from None
+
+
+def unreadable_again(path: str | os.PathLike[str], error: GlassineError) -> UnreadableFileError:
+    """Return the error for a file that is not written, as reading it would raise an error."""
+    return UnreadableFileError(
+        f"cannot write {os.fspath(path)}, as it could not be read again: {error}",
+        remedy="Write a smaller model, or another format.",
+        path=path,
+    )
 
 
 def _memory(counts: dict[str, int]) -> int:

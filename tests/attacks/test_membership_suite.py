@@ -261,19 +261,6 @@ def test_duplicates_by_nature_are_no_overlap() -> None:
     assert overlap(Sample(frame, "y"), Sample(frame, "y")).n_shared == 200
 
 
-@pytest.mark.slow
-def test_other_candidates() -> None:
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
-    tree = DecisionTreeClassifier(random_state=0).fit(X[:100], y[:100])
-    found = attack_membership(
-        tree, X[:100], y[:100], holdout=Sample(X[100:], y[100:]), candidates=X[:50], random_state=0
-    )
-    assert isinstance(found.midpoint, Measured)
-    assert found.midpoint.value.n_candidates == 50
-    assert found.midpoint.value.precision is None
-
-
 def test_bad_parameters_are_refused_at_once() -> None:
     X, y = np.arange(40.0)[:, None], np.array([0, 1] * 20)
     tree = DecisionTreeClassifier().fit(X, y)

@@ -139,7 +139,7 @@ def test_no_leaf_of_a_copy_holds_far_fewer_worlds(tree: DecisionTree) -> None:
 
 
 def test_the_fault_that_the_property_is_for_would_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moving, "_stays", lambda old, new: bool(new.any()))
+    monkeypatch.setattr(moving, "_stays", lambda old, new, gap: bool(new))
     cells = scrub(met(), INCOME, counts="keep").model.cells
     assert [c.evidence.counts for c in cells] == [(90, 20), (12, 30), (50, 60)]
     assert Between("income", hi=30_000.0, missing=True) in cells[1].inside

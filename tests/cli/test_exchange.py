@@ -21,7 +21,7 @@ from glassine import Binary, Domain, Integer, parse_rules
 from glassine.formats import write_model
 from glassine.privacy.certificate import Certificate
 from tests.cli.running import Done, Run, listing, people
-from tests.desk.test_desk import released_with_acro
+from tests.desk.test_acro import released_with_acro
 
 SCHEMAS = Path(__file__).parents[1] / "oracles" / "schemas"
 RULES = """if [a <= 30] then [true] ([5 ; 40] examples)

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
-from glassine import Certificate, DecisionTree, Domain, Ledger, RuleList, write_model
+from glassine import Certificate, DecisionTree, Domain, Ledger, Real, RuleList, write_model
 from glassine.cli import charging, fitting, summary
 from glassine.errors import LedgerError, UnreadableFileError
 from glassine.formats import load_model
@@ -611,3 +611,23 @@ def test_a_full_disk_is_found_before_the_charge(folder: Path, run: Run, monkeypa
     assert done.status == 2
     assert done.err == "glassine: cannot write m.json: No space left on device. Name another path.\n"
     assert listing(folder) == before
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_a_column_of_weights_is_no_attribute(declared: bool, folder: Path, run: Run) -> None:
+    times = np.arange(len(people())) % 7 / 4
+    people().with_columns(w=pl.Series(times)).write_csv(folder / "weighed.csv")
+    Domain({**attributes(), **({"w": Real(0, 2)} if declared else {})}).to_json(folder / "weighed.json")
+    fit = ("weighed.csv", "--target", "ill", "--domain", "weighed.json", "--not-private", "--weights", "w")
+    done = run("fit", "tree", *fit, "--min-samples-leaf", "5", "-o", "m.json", cwd=folder)
+    assert done.status == 0, done.err
+    tree = OptimalTreeClassifier(domain=Domain(attributes()), min_samples_leaf=5)
+    tree.fit(people().drop("id"), "ill", sample_weight=times)
+    assert learnt(folder) == tree.model_
+    assert tree.model_.sizes == "derived"
+    right = tree.score(people().drop("id", "ill"), people()["ill"])
+    said = " ".join(done.out.split())
+    assert "Counts are sums of w. What follows on quality counts each row once." in said
+    assert f"Accuracy on the training records: {right:.4f}" in said
+    audited = run("audit", "m.json", "--domain", "domain.json", "--policy", "strict", cwd=folder)
+    assert "Smallest leaf: not known" in audited.out

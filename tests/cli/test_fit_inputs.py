@@ -175,6 +175,32 @@ BAD: dict[str, Bad] = {
         more=("--not-private", "--seed", "1"),
         without=("--epsilon", "--ledger", "--dataset"),
     ),
+    "a private model with weights": Bad(
+        says="--weights does not apply to a private tree: a weight changes how much one record can do",
+        more=("--weights", "age"),
+    ),
+    "weights of no column": Bad(
+        says="--weights names 'much', which is not a column",
+        more=("--not-private", "--weights", "much"),
+        without=("--epsilon", "--ledger", "--dataset"),
+    ),
+    "weights of the target": Bad(
+        says="--weights names 'ill', which is the target or excluded",
+        more=("--not-private", "--weights", "ill"),
+        without=("--epsilon", "--ledger", "--dataset"),
+    ),
+    "weights that are text": Bad(
+        says="--weights must hold numbers of at least 0",
+        step=records(lambda frame: frame.with_columns(much=pl.lit("much"))),
+        more=("--not-private", "--weights", "much"),
+        without=("--epsilon", "--ledger", "--dataset"),
+    ),
+    "a weight is missing": Bad(
+        says="--weights must hold numbers of at least 0",
+        step=records(lambda frame: frame.with_columns(much=pl.Series([None, *[0.5] * (len(frame) - 1)]))),
+        more=("--not-private", "--weights", "much"),
+        without=("--epsilon", "--ledger", "--dataset"),
+    ),
     "all for the counts": Bad(says="must leave some for the model", more=("--leaf-counts-share", "1")),
     "counts NaN": Bad(says="--leaf-counts-share must be", more=("--leaf-counts-share", "nan")),
     "all for the quantiles": Bad(

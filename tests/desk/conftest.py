@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.desk.desks import OKAFOR, Served
+from glassine.desk import Desk
+from tests.desk.desks import BERG, OKAFOR, RULES, Served, look
 
 
 @pytest.fixture
@@ -56,3 +57,27 @@ def decide(page: Any, decision: str, reason: str = "") -> None:
     page.evaluate("document.getElementById('said').textContent = ''")
     page.click("button:has-text('Record my decision')")
     page.wait_for_selector("#said:has-text('Decision recorded')", state="attached")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "study"
+    place.mkdir()
+    (place / "rules.txt").write_text(RULES)
+    return place
+
+
+@pytest.fixture
+def desks(folder: Path) -> tuple[Desk, Desk]:
+    first = Desk(folder, OKAFOR)
+    look(first)
+    second = Desk(folder, BERG)
+    second.scan()
+    return first, second
+
+
+@pytest.fixture
+def served(folder: Path) -> Iterator[Served]:
+    desk = Served(folder)
+    yield desk
+    desk.stop()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from glassine.desk import Desk, Person, create_desk
+from glassine.desk.screens import environment
 from glassine.desk.serving import run_desk
 from glassine.server.running import listen
 
@@ -124,3 +125,14 @@ class Served:
             self._loop.call_soon_threadsafe(self._task.cancel)
         self.thread.join(20)
         self.socket.close()
+
+
+def render(record: Any) -> str:
+    return environment().get_template("record_page.html").render(record=record)
+
+
+SIGNED_FOR = {"recipient": "the ministry", "purpose": "a report", "looked": "1"}
+
+
+def ready(desk: Desk) -> list[str]:
+    return [f"{file.id}:{file.now.sha256}" for file in desk.ready()]

@@ -7,7 +7,6 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,21 +21,6 @@ from glassine.privacy import Ledger
 from tests.desk.desks import BERG, LIND, OKAFOR, RULES, Served, approve, bound, within
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    place = tmp_path / "study"
-    place.mkdir()
-    (place / "rules.txt").write_text(RULES)
-    return place
-
-
-@pytest.fixture
-def served(folder: Path) -> Iterator[Served]:
-    desk = Served(folder)
-    yield desk
-    desk.stop()
 
 
 class Hostile:
@@ -318,7 +302,9 @@ def test_copies_are_measured_on_records_that_were_chosen_and_appear_as_they_are_
         asked = {"file": file.id, "domain": "domain.json"}
         measured = {**asked, "measured": "records.csv"}
         assert json.loads(served.ask("POST", "/api/work/stops", measured)[1])["field"] == "predicted"
-        assert served.ask("POST", "/api/work/stops", {**measured, "predicted": "none"})[0] == 422
+        # A failure is the answer, or shown later where the machine is busy.
+        if served.ask("POST", "/api/work/stops", {**measured, "predicted": "none"})[0] != 422:
+            within(lambda: served.app.workbench._stops[file.now.sha256].failure)
         assert served.ask("POST", "/api/work/stops", {**measured, "predicted": "ill"})[0] == 200
         stops = served.app.workbench._stops[file.now.sha256]
         within(lambda: not stops.running)

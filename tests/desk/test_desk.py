@@ -6,12 +6,8 @@ import json
 import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
 import threading
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,42 +16,11 @@ import pytest
 from glassine import desk as desk_room
 from glassine.desk import Desk, Person, stated
 from glassine.desk.folder import Folder, kind_of
-from glassine.desk.heads import RECORD, chain_of, check_head, exported
 from glassine.desk.releasing import record_of, release, sign
-from glassine.desk.screens import environment
 from glassine.desk.state import DECISIONS, DeskState, folded
-from glassine.errors import DamagedDeskError, DeskError, RefusedActionError, SignatureError
-from glassine.privacy.signing import make_keys
+from glassine.errors import DeskError, RefusedActionError
 from tests.conftest import ROOT
-from tests.desk.desks import BERG, LIND, OKAFOR, RULES, SMALL_RULES, approve, bound, look
-
-
-def render(record: Any) -> str:
-    return environment().get_template("record_page.html").render(record=record)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    place = tmp_path / "study"
-    place.mkdir()
-    (place / "rules.txt").write_text(RULES)
-    return place
-
-
-@pytest.fixture
-def desks(folder: Path) -> tuple[Desk, Desk]:
-    first = Desk(folder, OKAFOR)
-    look(first)
-    second = Desk(folder, BERG)
-    second.scan()
-    return first, second
-
-
-STATED = {"recipient": "the ministry", "purpose": "a report", "looked": "1"}
-
-
-def ready(desk: Desk) -> list[str]:
-    return [f"{file.id}:{file.now.sha256}" for file in desk.ready()]
+from tests.desk.desks import BERG, LIND, OKAFOR, RULES, SIGNED_FOR, SMALL_RULES, approve, bound, look, ready, render
 
 
 def test_two_equal_votes_a_sign_off_and_the_released_bytes(desks: tuple[Desk, Desk], folder: Path) -> None:
@@ -64,7 +29,7 @@ def test_two_equal_votes_a_sign_off_and_the_released_bytes(desks: tuple[Desk, De
     assert first.ready() == []
     approve(second, "rules.txt", note="figure 12 is exact")
     first.refresh()
-    written = release(first, sign(first, {**STATED, "files": ready(first)}), render)
+    written = release(first, sign(first, {**SIGNED_FOR, "files": ready(first)}), render)
     assert written == folder / "release-1"
     assert (written / "rules.txt").read_bytes() == (folder / "rules.txt").read_bytes()
     record = json.loads((written / "record.json").read_text())
@@ -188,7 +153,7 @@ def test_a_file_swapped_after_the_votes_is_not_released(desks: tuple[Desk, Desk]
     for desk in desks:
         approve(desk, "rules.txt")
     first.refresh()
-    number = sign(first, {**STATED, "files": ready(first)})
+    number = sign(first, {**SIGNED_FOR, "files": ready(first)})
     (folder / "rules.txt").write_text(SMALL_RULES)
     with pytest.raises(DeskError, match="not the file that was signed"):
         release(first, number, render)
@@ -210,10 +175,10 @@ def test_a_sign_off_states_what_it_must(desks: tuple[Desk, Desk]) -> None:
         ({"files": ["0:0"]}, "no longer ready"),
     ):
         with pytest.raises(RefusedActionError, match=match):
-            sign(first, {**STATED, "files": files, **missing})
+            sign(first, {**SIGNED_FOR, "files": files, **missing})
     first.ask(*bound(first, "rules.txt", text="Is one person one record?"))
     with pytest.raises(RefusedActionError, match="no longer ready"):
-        sign(first, {**STATED, "files": files})
+        sign(first, {**SIGNED_FOR, "files": files})
     first.answer(*bound(first, "rules.txt", text="yes"))
 
 
@@ -229,20 +194,6 @@ def test_answers_go_to_the_audit_and_need_a_new_one(desks: tuple[Desk, Desk]) ->
     assert first.audit(file.now) is None
     with pytest.raises(RefusedActionError, match="not looked at this file yet"):
         approve(first, "rules.txt")
-
-
-def test_the_record_is_checked_and_its_form_is_known(folder: Path, desks: tuple[Desk, Desk]) -> None:
-    approve(desks[0], "rules.txt", note="a secret note")
-    path = folder / ".glassine" / "desk.db"
-    data = bytearray(path.read_bytes())
-    at = data.rindex(b"a secret note")
-    data[at : at + 1] = b"A"
-    path.write_bytes(data)
-    with pytest.raises(DamagedDeskError, match="was changed"):
-        Desk(folder, OKAFOR)
-    path.write_bytes(b"SQLite format 3\0" + bytes(100))
-    with pytest.raises(DeskError):
-        Desk(folder, OKAFOR)
 
 
 @pytest.mark.parametrize(
@@ -306,235 +257,6 @@ def test_a_file_is_what_its_own_schema_says(text: str, kind: str) -> None:
     assert kind_of("file.json", text.encode(), len(text)) == kind
 
 
-def test_public_records_of_two_data_sets_are_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("glassine.desk.desk.account_of", lambda number: "lind")
-
-    def clock() -> datetime:
-        return datetime(2026, 11, 29, 10, 41, tzinfo=UTC)
-
-    def released(name: str, note: str, verdict: str) -> dict[str, bytes]:
-        place = tmp_path / name / "study"
-        place.mkdir(parents=True)
-        (place / "rules.txt").write_text(RULES)
-        desks = [Desk(place, person, clock=clock) for person in (OKAFOR, BERG)]
-        look(desks[0])
-        (file,) = desks[0].state.files.values()
-        # What the audit found on the records of each data set.
-        audit = desks[0].state.events[-1].body | {"verdict": verdict, "result": note * 64}
-        desks[0].record("audited", audit)
-        for desk in desks:
-            desk.scan()
-            approve(desk, "rules.txt", reason="agreed", note=f"exact figure {note}")
-        desks[0].refresh()
-        written = release(desks[0], sign(desks[0], {**STATED, "files": ready(desks[0])}), render)
-        assert file.id
-        return {str(p.relative_to(written)): p.read_bytes() for p in written.rglob("*") if p.is_file()}
-
-    assert released("a", "1", "within policy") == released("b", "2", "inconclusive")
-
-
-def released_with_acro(folder: Path) -> Path:
-    """Release a model and a table of ACRO, whose record is of an older version, and return the folder."""
-    folder.mkdir()
-    (folder / "rules.txt").write_text(RULES)
-    (folder / "table.csv").write_text("group,n\nsmokers,3\n")
-    entry = {
-        "uid": "output_0",
-        "status": "fail",
-        "type": "table",
-        "summary": "fail; threshold: 1 cells; ",
-        "files": [{"name": "table.csv", "sdc": {"cells": {"threshold": [[0, 0]]}}}, {"name": "../rules.txt"}],
-        "comments": ["a comment of the analyst"],
-        "exception": "an exception of the analyst",
-    }
-    session = {"uid": "session_summary", "files": [{"name": "secret.txt"}], "summary": "DO_NOT_RELEASE"}
-    (folder / "secret.txt").write_text("the session")
-    results = {"output_0": entry, "session_summary": session}
-    (folder / "results.json").write_text(json.dumps({"version": "0.4.11", "results": results}))
-    (folder / "checksums").mkdir()
-    (folder / "checksums" / "table.csv.txt").write_text("0" * 64)
-    first, second = Desk(folder, OKAFOR), Desk(folder, BERG)
-    look(first)
-    second.scan()
-    for desk in (first, second):
-        for name in ("rules.txt", "table.csv"):
-            approve(desk, name, reason="looked at")
-    first.refresh()
-    return release(first, sign(first, {**STATED, "files": ready(first)}), render)
-
-
-def test_acro_goes_in_and_out_by_an_allow_list(tmp_path: Path) -> None:
-    before = tmp_path / "study"
-    written = released_with_acro(before)
-    desk = Desk(before, OKAFOR)
-    desk.scan()
-    files = {file.name: file.now.acro for file in desk.state.files.values()}
-    table, secret = files["table.csv"], files["secret.txt"]
-    assert table is not None
-    assert (table["checksum"], table["cells"]) == ("differs", {"threshold": [[0, 0]]})
-    assert files["rules.txt"] is None
-    assert secret is not None
-    assert secret["blocked"]
-    with pytest.raises(RefusedActionError, match="DO_NOT_RELEASE"):
-        approve(desk, "secret.txt", reason="why not")
-    text = (written / "results.json").read_text()
-    results = json.loads(text)["results"]
-    assert list(results) == ["rules.txt", "output_0"]
-    assert results["output_0"]["files"][0]["sdc"]["cells"] == {"threshold": [[0, 0]]}
-    assert not any(word in text for word in ("session_summary", "DO_NOT_RELEASE", "of the analyst", "secret"))
-    # The submitted record and its checksums are as they were.
-    assert (before / "checksums" / "table.csv.txt").read_text() == "0" * 64
-    assert [path.name for path in (before / "checksums").iterdir()] == ["table.csv.txt"]
-
-
-KILLED = """
-import json, os, shutil, signal, sys
-from pathlib import Path
-from glassine.desk import Desk
-from glassine.desk.releasing import release, sign
-from glassine.privacy import chained_log
-from tests.desk.desks import BERG, OKAFOR, RULES, approve, look
-from tests.desk.test_desk import STATED, ready, render
-
-at, count = 0, 0
-def step():
-    global count
-    count += 1
-    if count == at:
-        os.kill(os.getpid(), signal.SIGKILL)
-def traced(original):
-    def call(*arguments, **options):
-        step()
-        result = original(*arguments, **options)
-        step()
-        return result
-    return call
-chained_log.ChainedLog._write = traced(chained_log.ChainedLog._write)
-os.rename, Path.rename, Path.mkdir = traced(os.rename), traced(Path.rename), traced(Path.mkdir)
-
-def work(folder):
-    first = Desk(folder, OKAFOR)
-    look(first)
-    second = Desk(folder, BERG)
-    second.scan()
-    for desk in (first, second):
-        desk.refresh()
-        (file,) = desk.state.files.values()
-        if not file.now.ended and not any(vote.person == desk.person for vote in file.now.votes):
-            approve(desk, "rules.txt")
-    first.refresh()
-    if not first.state.signings:
-        sign(first, {**STATED, "files": ready(first)})
-    (number,) = first.refresh().signings
-    if number not in first.state.written:
-        release(first, number, render)
-
-def child(folder, when):
-    global at, count
-    number = os.fork()
-    if number:
-        return os.waitpid(number, 0)[1]
-    at, count = when, 0
-    work(folder)
-    os._exit(0)
-
-def events(folder):
-    return [event.kind for event in Desk(folder, OKAFOR).refresh().events]
-
-def new(name):
-    folder = Path(sys.argv[1]) / name
-    os.mkdir(folder)
-    (folder / "rules.txt").write_text(RULES)
-    return folder
-
-whole = new("whole")
-work(whole)
-steps, found = count, []
-for when in range(1, steps + 1):
-    folder = new(f"killed-{when}")
-    killed = child(folder, when)
-    before = events(folder) if (folder / ".glassine" / "desk.db").exists() else []
-    again = child(folder, 0)
-    copy = (folder / "release-1" / "rules.txt").read_text() == RULES and (folder / "checkers-1").is_dir()
-    found.append([killed, before, again, events(folder), copy])
-print(json.dumps([events(whole), found]))
-"""
-
-
-@pytest.mark.slow
-def test_a_kill_at_any_step_loses_and_invents_nothing(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True, env=environment, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    expected, found = json.loads(done.stdout)
-    assert expected == ["settled", "received", "audited", "voted", "voted", "signed", "released"]
-    assert len(found) > 15
-    for killed, before, again, after, copied in found:
-        assert killed == signal.SIGKILL
-        # What was there before is never lost; what was not done is never there.
-        assert before == expected[: len(before)]
-        assert (again, after, copied) == (0, expected, True)
-
-
-@pytest.fixture
-def keys(tmp_path: Path) -> tuple[Path, str]:
-    private = tmp_path / "key.pem"
-    return private, make_keys(private, tmp_path / "public.pem")
-
-
-def test_exports_and_sign_offs_are_signed_with_a_key_and_a_kept_head_shows_a_rewriting(
-    folder: Path, tmp_path: Path, keys: tuple[Path, str]
-) -> None:
-    private, public = keys
-    first, second = Desk(folder, OKAFOR, key=private), Desk(folder, BERG)
-    look(first)
-    second.scan()
-    for desk in (first, second):
-        approve(desk, "rules.txt")
-    first.refresh()
-    written = release(first, sign(first, {**STATED, "files": ready(first)}), render)
-    (signed,) = [event for event in first.state.events if event.kind == "signed"]
-    assert signed.body["signature"]["public_key"] == public
-    opened = RECORD.open(written / "record.signed.json", public)
-    assert opened.values == json.loads((written / "record.json").read_text())
-    kept = folder / "checkers-1" / "chain.json"
-    assert RECORD.open(kept, public).values["identity"] == first.identity
-    assert "continues the one that was exported" in check_head(second, kept, public)
-    with pytest.raises(SignatureError, match="another key"):
-        check_head(second, kept, make_keys(tmp_path / "b.pem", tmp_path / "c.pem"))
-    changed = tmp_path / "changed.json"
-    changed.write_text(kept.read_text().replace(first.identity, "0" * 64))
-    with pytest.raises(SignatureError, match="does not hold"):
-        check_head(second, changed)
-    # An older copy of the record, to which something else was appended.
-    again = tmp_path / "again"
-    shutil.copytree(folder, again)
-    (again / ".glassine" / "desk.db").unlink()
-    with pytest.raises(DeskError, match="record of another desk"):
-        check_head(Desk(again, OKAFOR), kept)
-    shutil.rmtree(again)
-    older = tmp_path / "older"
-    older.mkdir()
-    (older / "rules.txt").write_text(RULES)
-    early = Desk(older, OKAFOR)
-    shutil.copytree(older, again)
-    look(early)
-    head = tmp_path / "head.json"
-    head.write_text(exported(early, chain_of(early)))
-    rewritten = Desk(again, OKAFOR)
-    with pytest.raises(DeskError, match="is missing"):
-        check_head(rewritten, head)
-    for _ in range(5):
-        rewritten.record("exported", {"audience": "public"})
-    with pytest.raises(DeskError, match="differs"):
-        check_head(rewritten, head)
-    head.write_text("{}")
-    with pytest.raises(DeskError, match="holds no head"):
-        check_head(early, head)
-
-
 @pytest.mark.parametrize(
     "path", sorted(Path(desk_room.__file__).parent.glob("templates/*.html")), ids=lambda one: one.name
 )
@@ -553,7 +275,7 @@ def test_a_folder_that_somebody_prepared_is_no_release(desks: tuple[Desk, Desk],
         approve(desk, "rules.txt")
     first = desks[0]
     first.refresh()
-    number = sign(first, {**STATED, "files": ready(first)})
+    number = sign(first, {**SIGNED_FOR, "files": ready(first)})
     # The approved bytes lie in it, and beside them what nobody approved.
     prepared = folder / "release-1"
     prepared.mkdir()
@@ -607,38 +329,6 @@ def test_a_vote_counts_once_though_two_threads_read_the_record(
     assert len(before.events) == len(first.state.events) - 2
 
 
-def test_a_longer_record_in_the_place_of_the_first_is_read_anew(folder: Path, tmp_path: Path) -> None:
-    desk = Desk(folder, OKAFOR)
-    shutil.copytree(folder, tmp_path / "copy")
-    other = Desk(tmp_path / "copy", BERG)
-    for one, times in ((desk, 1), (other, 4)):
-        for _ in range(times):
-            one.record("exported", {"audience": "public"})
-    (tmp_path / "copy" / ".glassine" / "desk.db").replace(folder / ".glassine" / "desk.db")
-    assert {event.person for event in desk.refresh().events[-4:]} == {BERG}
-    assert len(desk.state.events) == len(other.state.events)
-
-
-def test_what_is_signed_is_in_no_file_that_another_account_can_replace(
-    folder: Path, tmp_path: Path, keys: tuple[Path, str]
-) -> None:
-    desk = Desk(folder, OKAFOR, key=keys[0])
-    chain = chain_of(desk)
-    shutil.rmtree(desk.own)
-    kept = tmp_path / "kept.json"
-    kept.write_text(exported(desk, chain))
-    assert RECORD.open(kept, keys[1]).values == chain
-
-
-@pytest.mark.parametrize("wrong", [{"entries": 0, "head": ""}, {"entries": 99, "head": ""}, {"entries": -1}])
-def test_a_head_of_no_entry_shows_nothing(folder: Path, tmp_path: Path, wrong: dict[str, Any]) -> None:
-    desk = Desk(folder, OKAFOR)
-    head = tmp_path / "head.json"
-    head.write_text(json.dumps(chain_of(desk) | wrong))
-    with pytest.raises(DeskError, match="holds no head"):
-        check_head(desk, head)
-
-
 def test_a_statement_needs_a_question_and_a_question_a_checker(desks: tuple[Desk, Desk], folder: Path) -> None:
     first, _ = desks
     analyst = Desk(folder, LIND)
@@ -676,57 +366,6 @@ def test_an_analyst_neither_opens_a_new_turn_nor_withdraws_the_file_of_another(
     author.refresh()
     author.turn(*bound(author, "rules.txt", action="withdraw"))
     assert author.file(bound(author, "rules.txt")[0]).now.ended == "withdrawn"
-
-
-def entry_of(name: str, **more: Any) -> str:
-    return json.dumps({"version": "1", "results": {"a": {"type": "table", "files": [{"name": name}], **more}}})
-
-
-def test_an_entry_of_acro_that_lands_after_its_file_is_recorded_and_blocks(
-    desks: tuple[Desk, Desk], folder: Path
-) -> None:
-    first, second = desks
-    for desk in desks:
-        approve(desk, "rules.txt")
-    files = (first.refresh(), ready(first))[1]
-    (folder / "results.json").write_text(entry_of("rules.txt", summary="DO_NOT_RELEASE"))
-    # Before the desk has recorded it, too.
-    with pytest.raises(RefusedActionError, match="DO_NOT_RELEASE"):
-        sign(first, {**STATED, "files": files})
-    third = Desk(folder, Person(account="third", name="T", role="checker"))
-    assert first.scan() == 2
-    second.refresh()
-    assert [second.scan(), first.scan()] == [0, 0]
-    third.refresh()
-    assert (third.file(bound(third, "rules.txt")[0]).now.acro or {})["blocked"]
-    (folder / "results.json").unlink()
-    first.scan()
-    with pytest.raises(RefusedActionError, match="DO_NOT_RELEASE"):
-        sign(first, {**STATED, "files": ready(first)})
-
-
-def test_the_longest_entry_loses_no_other_file_and_a_failed_write_is_tried_again(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    desk = Desk(folder, OKAFOR)
-    long = "\N{GRINNING FACE}" * 3_000
-    cells = {rule: [[999_999 - n, 999_999] for n in range(20_000)] for rule in ("threshold", "p-ratio")}
-    more = dict.fromkeys(("uid", "type", "status", "exception"), long) | {"comments": [long] * 60}
-    files = [{"name": "rules.txt", "sdc": {"cells": cells}}]
-    (folder / "results.json").write_text(entry_of("", **more, files=files, summary=f"DO_NOT_RELEASE {long}"))
-    (folder / "other.txt").write_text("other")
-
-    def fail(*_: object) -> None:
-        raise OSError("the disk is full")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Desk, "_append", fail)
-        with pytest.raises(DeskError, match="disk is full"):
-            desk.scan()
-    assert desk.scan() == 3
-    recorded = desk.file(bound(desk, "rules.txt")[0]).now.acro or {}
-    assert (recorded["blocked"], len(recorded["comments"][0])) == (True, 2000)
-    assert desk.scan() == 0
 
 
 def test_a_column_is_seen_under_every_name_of_a_model(folder: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ import pytest
 
 from glassine.desk import workers
 from glassine.desk.confined import LARGEST_WRITTEN
-from glassine.desk.workers import Done, Job, Workers
+from glassine.desk.folder import Folder
+from glassine.desk.rooms import PREFIX, JobRoom
+from glassine.desk.workers import Done, Job, StoppedJobError, Workers
 from glassine.errors import DeskError
 from tests.desk.desks import RULES
 
@@ -177,3 +180,64 @@ def test_a_file_that_changed_is_no_end_of_a_job(tmp_path: Path) -> None:
     job = Job(words=(), reads={"rules.txt": tmp_path / "rules.txt"}, digests={"rules.txt": "0" * 64})
     with pytest.raises(DeskError, match="changed while it was being read"):
         asyncio.run(Workers().run(job))
+
+
+def test_somebody_ends_a_job_that_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = endless(tmp_path, monkeypatch)
+    job.said = "Waiting"
+
+    async def work(made: Workers) -> None:
+        task = asyncio.create_task(made.run(job))
+        while not made._pids:
+            await asyncio.sleep(0.02)
+        ((number, running),) = made.running.items()
+        assert running.said == "Waiting"
+        assert made.end(number)
+        with pytest.raises(StoppedJobError, match="stopped before it ended"):
+            await task
+        assert not made.running
+        assert not made.end(number)
+        assert not made._pids
+
+    with_workers(work)
+
+
+def test_what_a_killed_desk_left_is_removed_by_the_next_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left, running, other = JobRoom(), JobRoom(), tmp_path / f"{PREFIX}other"
+    os.close(left._lock)  # As the end of its process does
+    other.mkdir()  # No desk made it
+    (tmp_path / f"{PREFIX}link").symlink_to(other)
+    (left.path / "copy.csv").write_text("age\n41\n")
+
+    async def work(made: Workers) -> None:
+        assert made._room is not None
+        assert {path.name for path in tmp_path.iterdir()} == {
+            *(one.name for one in (running.path, other, made._room.path)),
+            f"{PREFIX}link",
+        }
+
+    with_workers(work)
+    assert not left.path.exists()
+    assert running.path.exists()
+    running.close()
+    assert {path.name for path in tmp_path.iterdir()} == {other.name, f"{PREFIX}link"}
+
+
+def test_a_job_reads_the_file_that_was_opened_and_no_other_of_its_name(tmp_path: Path) -> None:
+    place = tmp_path / "records.csv"
+    place.write_text("age\n" + "41\n" * 30)
+    folder = Folder(tmp_path)
+    with folder.opened("records.csv") as handle:
+        place.unlink()
+        place.write_text("age\n" + "77\n" * 30)
+        words = ("domain", "infer", "./records.csv", "-o", "inferred.json")
+        job = Job(words=words, reads={}, opens={"records.csv": handle}, writes=("inferred.json",))
+        done = with_workers(lambda made: made.run(job))
+    assert done.status == 0, done.message
+    assert (b"41" in done.files["inferred.json"], b"77" in done.files["inferred.json"]) == (True, False)
+    assert place.read_text().endswith("77\n")
+    with pytest.raises(DeskError, match="cannot read a file of the name"):
+        Job(words=(), reads={}, opens={"../records.csv": 3})

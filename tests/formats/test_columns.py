@@ -13,6 +13,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import as_model, load_model, write_model
+from glassine.codec import Refused
 from glassine.errors import InvalidModelError
 from glassine.formats import json_nodes
 from glassine.formats.json import from_dict, to_dict
@@ -45,6 +46,37 @@ def test_columns_hold_the_same_tree(kind: str, tmp_path: Path, monkeypatch: pyte
     assert load_model(tmp_path / "tree.json") == tree
     monkeypatch.setattr(json_nodes, "MOST_ROWS", 10_000)
     assert load_model(tmp_path / "tree.json") == tree
+
+
+@pytest.mark.parametrize("kind", TREES)
+def test_keys_stand_in_the_order_of_their_first_use(kind: str) -> None:
+    # By the order of a set, another process would write other bytes, and take the file for none of Glassine.
+    nodes, literals = TREES[kind].nodes, [branch.literal for node in TREES[kind].nodes for branch in node.branches]
+    plain = to_dict(TREES[kind])["nodes"]
+    assert list(plain["if"]) == list(dict.fromkeys(key for one in literals for key in json_nodes.LITERAL.encode(one)))
+    own = dict.fromkeys(key for node in nodes for key in json_nodes.EVIDENCE.encode(node.evidence))
+    assert list(plain) == ["branches", "if", "child", *own]
+
+
+@pytest.mark.parametrize("bound", [1.5, -1e300, 1, True, "1", 1e301, float("inf"), float("nan")])
+@pytest.mark.parametrize("keys", [("above",), ("at_most",), ("above", "at_most"), ("above", "missing")])
+def test_conditions_in_columns_are_read_as_those_of_nodes(keys: tuple[str, ...], bound: object) -> None:
+    plain = {
+        "attribute": "x",
+        **{key: True if key == "missing" else 2e9 if at else bound for at, key in enumerate(keys)},
+    }
+    node = {"branches": [{"if": plain, "child": 1}, {"if": {"attribute": "x", "missing": True}, "child": 2}]}
+    columns = {key: [plain[key], True if key == "missing" else None] for key in plain}
+    columns |= {"attribute": ["x", "x"], "missing": [plain.get("missing"), True]}
+    rows, in_columns = [node, {}, {}], {"branches": [2, 0, 0], "if": columns, "child": [1, 2]}
+
+    def outcome(value: object) -> object:
+        try:
+            return json_nodes.read_nodes(value)
+        except Refused as refused:
+            return str(refused), refused.path
+
+    assert outcome(in_columns) == outcome(rows)
 
 
 def _lengths(nodes: dict[str, Any]) -> None:

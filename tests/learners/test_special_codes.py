@@ -217,7 +217,7 @@ def test_private_quantiles_are_those_of_the_numbers_that_are_no_codes(lazy: bool
     conditions = PrivateTreeClassifier(2, **parts)._conditions(domain)
     question = conditions.query()
     assert question is not None
-    assert dict(question.apart) == {"income": ((-math.inf, -8.5), (-8.5, -7.5), (97.5, 98.5))}
+    assert dict(question.special) == {"income": ((-math.inf, -8.5), (-8.5, -7.5), (97.5, 98.5))}
     plain = income[~np.isin(income, list(CODES))]
     wanted = np.quantile(plain, (0.25, 0.5, 0.75))
     for condition in tree.model_.literals:

@@ -103,8 +103,23 @@ def test_a_plan_of_another_domain_or_target_is_refused() -> None:
             PrivateSummary(epsilon=1.0, **({"follows": first.plan_} | how)).fit(frame, y)
 
 
+def test_a_plan_with_more_bins_or_rounds_than_a_summary_has_is_refused() -> None:
+    first = summary()
+    frame, y = people()
+    plan, released = first.plan_, first.released_
+    fine = tuple(np.arange(axis.n_bins) for axis in released.axes)
+    assert max(map(len, fine)) > 13
+    for odd in (replace(released, groups=fine), replace(released, rounds=released.rounds * 2)):
+        with pytest.raises(InvalidParameterError, match="more bins, pairs or rounds"):
+            PrivateSummary(
+                epsilon=1.0, domain=DOMAIN, classes=(0, 1), follows=replace(plan, released=odd), random_state=0
+            ).fit(frame, y)
+
+
 def test_what_cannot_be_merged_is_refused() -> None:
-    first, second, _ = sites(2)
+    first, second, third = sites(2)
+    with pytest.raises(InvalidParameterError, match="is merged itself"):
+        PrivateSummary.merge([PrivateSummary.merge([first, second]), third])
     with pytest.raises(InvalidParameterError, match="different plans"):
         PrivateSummary.merge([first, site(9)])
     with pytest.raises(InvalidParameterError, match="2 to 1,000 sites"):

@@ -91,7 +91,7 @@ def test_a_goal_takes_no_size_that_a_stratum_is_too_small_for() -> None:
     made = SurrogateExplainer(lambda X: np.full(len(X), "one"), 20, domain=DOMAIN, strata="ward")
     chosen = made.fit(people()).choice_
     assert chosen is not None
-    assert chosen.k <= people().filter(pl.col("ward") == "west").height
+    assert (chosen.k or 20) <= people().filter(pl.col("ward") == "west").height
 
 
 def test_labels_alone_are_protected_within_strata() -> None:

@@ -231,7 +231,7 @@ def _slack(
     elif kind != MULTIWAY or constraints.sampled:
         slack[np.broadcast_to(small.any(axis=-1), slack.shape)] = np.inf
     if kind != MULTIWAY:
-        slack[:, ~families.known[first:last][: slack.shape[1]]] = np.inf
+        slack[:, ~families.compared[first:last][: slack.shape[1]]] = np.inf
     at = slack.argmin(axis=1)
     return slack[np.arange(len(slack)), at], at
 

@@ -114,6 +114,12 @@ class Failed:
         object.__setattr__(self, "reason", Text(self.reason))
 
 
+class OutOfBudget(Failed):
+    """The measurement was ended, or not begun, as the budget is spent: what it would have found is unknown."""
+
+    __slots__ = ()
+
+
 Outcome: TypeAlias = Measured[T] | NotApplicable | Failed
 
 

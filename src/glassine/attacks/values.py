@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -138,8 +139,10 @@ def _alone(
     step, (lo, hi) = _step(attribute), within
     if not step:
         return 2.0  # Single values of a continuum have no share: no other record is expected to hold one.
-    whole = float(domain.share(name, lo, hi))
-    near = [domain.share(name, max(lo, a), min(hi, b)) for a, b in ((bound - step, bound), (bound, bound + step))]
+    # Of shares that are not declared, numbers of values do as well: they are divided by one another.
+    measure = partial(domain.share, name) if name in domain.shares else attribute.measure
+    whole = float(measure(lo, hi))
+    near = [measure(max(lo, a), min(hi, b)) for a, b in ((bound - step, bound), (bound, bound + step))]
     expected = [n_records * float(share) / whole if whole else 0.0 for share in near]
     return sum(value / math.expm1(min(value, 700.0)) if value > 0 else 1.0 for value in expected)
 

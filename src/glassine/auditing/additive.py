@@ -389,6 +389,7 @@ def _summary(subject: AdditiveSubject) -> ModelSummary:
         attributes=model.tested,
         approximate=weights is not None and not exact,
         count_scale=None if model.guarantee is None else model.guarantee.count_scale,
+        sizes=model.sizes,
     )
 
 

@@ -15,8 +15,10 @@ from glassine.auditing.statements import NOTHING_STATED, check_kind
 from glassine.auditing.statements import StatedClass as StatedClass
 from glassine.auditing.statements import Statements as Statements
 from glassine.auditing.suppression import Suppression
+from glassine.budget import current
 from glassine.capacity.learned import FEWEST, MOST
 from glassine.counting import MAX_STEPS
+from glassine.data.deviations import bounds, is_off_step, off_step_sentence, sentence
 from glassine.data.inference import (
     FREQUENT,
     draft,
@@ -40,7 +42,7 @@ from glassine.formats.canonical import FileForm
 from glassine.formats.sklearn.parameters import StatedParameters
 from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag
-from glassine.records.flags import bounds, is_number, is_off_step, off_step_sentence, sentence
+from glassine.records.flags import is_number
 from glassine.records.reading import frequent_texts, read
 
 if TYPE_CHECKING:
@@ -267,8 +269,14 @@ class AuditInputs:
 
     @property
     def progress(self) -> Callable[[str], None]:
-        """What is called with the name of each stage as it starts."""
-        return self.settings.progress or (lambda stage: None)
+        """What is called with the name of each stage as it starts; CostLimitError where the budget is spent."""
+        told = self.settings.progress or (lambda stage: None)
+
+        def progress(stage: str) -> None:
+            told(stage)
+            current().ask_time("the audit")
+
+        return progress
 
     @property
     def counts_people(self) -> bool:

@@ -46,7 +46,8 @@ from glassine.auditing.output_criteria import CLEAN_COPY, LOOK_THROUGH
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.remedy import Remedy, Retraining, in_one_copy, remedy
 from glassine.auditing.suppression import Suppression
-from glassine.errors import first_of
+from glassine.budget import current
+from glassine.errors import Text, first_of
 
 EMPTY = "empty"
 """Flag of a part that no record of the domain can reach."""
@@ -81,6 +82,11 @@ def judge(policy: Policy, case: Case, suppression: Suppression) -> tuple[Check, 
         check = None if limit is None else criterion.check(limit, case, suppression)
         if check is not None:
             out.append(check)
+    unfinished = case.facts.get("unfinished")
+    if isinstance(unfinished, Measured):
+        reason, titles = unfinished.value
+        meaning = Text(f"Not measured: {first_of(titles)}, as {reason}")
+        out.append(Check(rule="cpu_limit", limit=current().seconds, status="unknown", meaning=meaning))
     return tuple(out)
 
 

@@ -266,5 +266,5 @@ def LONG_TEXTS(limit: int, texts: tuple[LongText, ...], case: Case) -> Check | N
     if not n:
         return passed("No name or other text of the model is longer than one needs to be.", 0)
     places = first_of([text.where for text in texts])
-    found = f"The model has {n:,} bytes of texts that are too long, or names of nothing that it uses: {places}."
-    return failed(f"{found} They can be records.", n) if n > limit else passed(found, n)
+    sentence = f"The model has {n:,} bytes of texts that are too long, or names of nothing that it uses: {places}."
+    return failed(f"{sentence} They can be records.", n) if n > limit else passed(sentence, n)

@@ -211,11 +211,7 @@ def _suite(
 ) -> Outcome[MembershipAttacks]:
     (inside, of_members), (outside, other) = people, others
     members, holdout = _both((inside, _on_steps(release, of_members)), (outside, _on_steps(release, other)))
-    # The midpoint attack is made tree by tree elsewhere; one candidate spares the suite's own.
-    one = np.zeros((1, 1))
-    return Measured(
-        attack_membership(_classifier(release), members, holdout=holdout, candidates=one, random_state=random_state)
-    )
+    return Measured(attack_membership(_classifier(release), members, holdout=holdout, random_state=random_state))
 
 
 def together_of(inputs: ReleaseInputs, leaves: ReleaseLeaves | None) -> Outcome[TogetherFinding]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self, TypeAlias
 
 from glassine import __version__
-from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outcome
+from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outcome, OutOfBudget
 from glassine.auditing.describe import LONGEST, describe_domain
 from glassine.auditing.facts import Case, Fact
 from glassine.auditing.findings import DomainSummary, Findings, GuaranteeFinding, Outcomes, SubjectSummary
@@ -20,7 +20,7 @@ from glassine.auditing.output_criteria import CLEAN_COPY
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.domain import Domain
-from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.errors import CostLimitError, CountingLimitError, InvalidDataError, InvalidParameterError, parameter
 from glassine.formats.canonical import FileForm, LongText, bounded, long_texts
 from glassine.formats.format import PublishedModel
 from glassine.formats.sklearn.parameters import StatedParameters
@@ -145,11 +145,13 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     asked, suppression, settings = _asked(subject, only), subject.inputs.suppression, subject.inputs.settings
     raw: dict[str, Outcome[Any]] = {}
     for measurement in asked:
-        subject.inputs.progress(measurement.title.lower())
         raw[measurement.name] = _run(measurement, subject)
     measured = {m.name: _hidden(m, raw[m.name], suppression) for m in asked}
     subject = _doubted(subject.settled(raw), measured.get("membership"))
     facts = subject.facts_of(raw)
+    ended = {m.title: outcome.reason for m in asked if isinstance(outcome := raw[m.name], OutOfBudget)}
+    if ended:
+        facts["unfinished"] = Measured((next(iter(ended.values())), tuple(ended)))
     if "membership" in facts:
         # Attacks are judged by their rounded figures; where none could be made, one of their criteria asks nothing.
         if facts["membership"] is raw["membership"]:
@@ -199,13 +201,25 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
 
 
 def _run(measurement: Measurement[Any, Any], subject: Subject) -> Outcome[Any]:
-    """Make a measurement; one that cannot read what records hold where the domain declares other values is unknown."""
+    """Make a measurement; one that cannot read what records hold where the domain declares other values is unknown.
+
+    What the budget ends is :class:`OutOfBudget`; parts, which are as they were published, are shown all the same.
+    """
     try:
+        stage, told = measurement.title.lower(), subject.inputs.settings.progress
+        if measurement.listed:
+            subject.inputs.progress(stage)
+        elif told is not None:
+            told(stage)
         return measurement.run(subject)
     except InvalidDataError:
         if not subject.odd:
             raise
         return NotApplicable(subject.mismatch)
+    except CountingLimitError:
+        raise
+    except CostLimitError as error:
+        return OutOfBudget(error.text)
 
 
 def _doubted(subject: Subject, membership: Outcome[Any] | None) -> Subject:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 EMPTY_MODEL = "all published counts are zero, so the model says nothing about any record."
 CONTRADICTION = "the domain allows no record where the model counts some, so one of the two is wrong."
-MANY = 1e15
+MORE_THAN_PEOPLE = 1e15
 """Records of a part of which only the fewest are known: more than there are people."""
 
 
@@ -66,7 +66,7 @@ def counts_by_statement(model: DecisionTree | RuleList, statements: Statements, 
     if statements.smallest_leaf is not None:
         sizes = [None if noisy or model.approximate else cell.evidence.size for cell in cells]
         least = [float(statements.smallest_leaf) if size is None else float(size) for size in sizes]
-        most = [MANY if size is None else float(size) for size in sizes]
+        most = [MORE_THAN_PEOPLE if size is None else float(size) for size in sizes]
         return OutcomeCounts(lower=np.array(least)[:, None], upper=np.array(most)[:, None], n_outcomes=n_outcomes)
     published = [cell.evidence.counts for cell in cells]
     counts: Any = published if None not in published else [cell.evidence.size for cell in cells]

@@ -219,9 +219,9 @@ class TreeSubject(Subject):
     @cached_property
     def bits(self) -> Outcome[tuple[tuple[float, ...], tuple[str, ...]]]:
         """Bits learned about each record of each part, and what is noted about counting them."""
-        if self.possible is None:
-            return NotApplicable(NO_DOMAIN)
         try:
+            if self.possible is None:
+                return NotApplicable(NO_DOMAIN)
             published, aware = self.possible.notes(), self.possible.notes(domain_aware=True)
             learned = self.possible.bits_learned(domain_aware=True)
         except CostLimitError as error:
@@ -260,7 +260,8 @@ class TreeSubject(Subject):
     def summary(self) -> ModelSummary:
         """Return the model in brief."""
         stated, summary = self.inputs.parameters, describe_model(self.model)
-        if summary.sizes == "derived" and not self.weights:
+        # Rounded sums of weights are none of which the data could say that they are counts.
+        if summary.sizes == "derived" and not self.weights and not self.model.approximate:
             summary = replace(summary, sizes="stated")
         return replace(summary, parameters=None if stated is None else stated.values)
 

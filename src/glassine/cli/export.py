@@ -24,7 +24,7 @@ from glassine.cli.process import concluding
 from glassine.cli.reading import load_judged, load_kind, read_domain
 from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import GlassineError
-from glassine.files import check_readable, write_bytes, write_text
+from glassine.files import write_bytes, write_text
 
 CARD = "card"
 """A scorecard as a page to print: for people, and no format that other software runs."""
@@ -110,6 +110,7 @@ def export_command(
     """
     from glassine.formats import ModelFile
     from glassine.formats.judged import as_written
+    from glassine.formats.loading import check_written
     from glassine.formats.registry import formats, writer
     from glassine.models import TreeEnsemble
 
@@ -151,7 +152,8 @@ def export_command(
     with in_options({"dialect": "--dialect"}):
         written = form.write(read, declared, **{key: value for key, value in options.items() if value is not None})
     if output is not None:
-        check_readable(written if isinstance(written, bytes) else str(written).encode(), output)
+        data = written if isinstance(written, bytes) else (str(written).rstrip("\n") + "\n").encode()
+        check_written(data, output, form, read, declared)
     summary: dict[str, Any] = {"to": to, "file": None if output is None else str(output)}
     left_out = form.left_out(read)
     if left_out:

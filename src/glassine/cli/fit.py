@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from glassine.budget import MEMORY, Budget
-from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, FitOptions, Order, run
+from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, FitOptions, FitRequest, run
 from glassine.cli.naming import in_options, options_of
 from glassine.cli.options import OptionGroup, flag, option
 from glassine.cli.progress import progress
@@ -24,7 +24,7 @@ from glassine.files import read_json
 
 DeltaOption = Annotated[float | None, option("NUMBER", "Delta.", shown="1e-06")]
 BinsOption = Annotated[Path | None, option("FILE", "Fixed bins, JSON: cut points, groups of values.")]
-NotPrivateOption = Annotated[bool, flag("Fit the records without noise or any guarantee.")]
+NotPrivateOption = Annotated[bool, flag("Without noise or guarantee; weigh rows: --weights COLUMN.")]
 MemoryOption = Annotated[float | None, option("BYTES", "Most memory.", shown="4e9")]
 LeafCountsOption = Annotated[float | None, option("SHARE", "Share of epsilon for counts; 0: none.", shown="0.095")]
 
@@ -157,7 +157,7 @@ def fit_tree_command(shared: FitOptions, tree: TreeOptions, cuts: CutPointOption
 
     Exit status: 0 if all was written, for any verdict of --report, 2 if not.
     """
-    _fit(_order(TREE, shared, tree, cuts, search))
+    _fit(_request(TREE, shared, tree, cuts, search))
 
 
 def fit_rule_list_command(
@@ -167,7 +167,7 @@ def fit_rule_list_command(
 
     Exit status: 0 if all was written, for any verdict of --report, 2 if not.
     """
-    _fit(_order(RULE_LIST, shared, rules, cuts, search))
+    _fit(_request(RULE_LIST, shared, rules, cuts, search))
 
 
 def fit_greedy_command(shared: FitOptions, rules: GreedyOptions, cuts: CutPointOptions) -> None:
@@ -175,7 +175,7 @@ def fit_greedy_command(shared: FitOptions, rules: GreedyOptions, cuts: CutPointO
 
     Exit status: 0 if all was written, for any verdict of --report, 2 if not.
     """
-    _fit(_order(GREEDY, shared, rules, cuts))
+    _fit(_request(GREEDY, shared, rules, cuts))
 
 
 def fit_additive_command(shared: FitOptions, additive: AdditiveOptions) -> None:
@@ -183,7 +183,7 @@ def fit_additive_command(shared: FitOptions, additive: AdditiveOptions) -> None:
 
     Exit status: 0 if all was written, for any verdict of --report, 2 if not.
     """
-    _fit(_order(ADDITIVE, shared, additive))
+    _fit(_request(ADDITIVE, shared, additive))
 
 
 def fit_scorecard_command(shared: FitOptions, card: ScorecardOptions) -> None:
@@ -193,36 +193,36 @@ def fit_scorecard_command(shared: FitOptions, card: ScorecardOptions) -> None:
 
     Exit status: 0 if all was written, 2 if not.
     """
-    _fit(_order(SCORECARD, shared, card))
+    _fit(_request(SCORECARD, shared, card))
 
 
-def _order(model: str, shared: FitOptions, *groups: OptionGroup) -> Order:
+def _request(model: str, shared: FitOptions, *groups: OptionGroup) -> FitRequest:
     """Return what is to be trained, from the options of a model."""
     options = {field.name: getattr(group, field.name) for group in groups for field in fields(group)}
     private, infer_range = not options.pop("not_private"), options.pop("infer_range", False)
     options |= {name: read(options[name]) for name, read in READ.items() if name in options}
     grid = grid_of(shared.budget.search or [], model, [type(group) for group in groups], options)
-    return Order(model=model, private=private, shared=shared, options=options, grid=grid, infer_range=infer_range)
+    return FitRequest(model=model, private=private, shared=shared, options=options, grid=grid, infer_range=infer_range)
 
 
-def _fit(order: Order) -> None:
-    if order.shared.summary is not None:
+def _fit(request: FitRequest) -> None:
+    if request.shared.summary is not None:
         from glassine.cli.summarize import fit_from_summary
 
-        fit_from_summary(order, order.shared.summary)
+        fit_from_summary(request, request.shared.summary)
         return
-    for value, name in ((order.shared.path, "RECORDS, or --summary"), (order.shared.column, "--target")):
+    for value, name in ((request.shared.path, "RECORDS, or --summary"), (request.shared.column, "--target")):
         if value is None:
             raise InvalidParameterError(
-                f"fit {order.model} needs {name}.", remedy=f"See glassine fit {order.model} --help."
+                f"fit {request.model} needs {name}.", remedy=f"See glassine fit {request.model} --help."
             )
-    names = options_of(*order.parameters, "random_state", "domain", "classes", grid="--search")
-    as_json = order.shared.files.as_json
+    names = options_of(*request.parameters, "random_state", "domain", "classes", "sample_weight", grid="--search")
+    as_json = request.shared.files.as_json
     # A limit that is no number is refused with the other options.
-    stated = order.parameters.get("memory_limit")
+    stated = request.parameters.get("memory_limit")
     limits = Budget(seconds=inf, memory=stated if stated is not None and stated > 0 else MEMORY)
     with progress(quiet=as_json) as display, in_options(names), limits.applied():
-        outcome = run(order, display)
+        outcome = run(request, display)
     print_value(to_dict(outcome) if as_json else to_text(outcome), as_json)
 
 

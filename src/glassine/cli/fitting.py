@@ -36,6 +36,7 @@ from glassine.cli.options import (
     TargetOption,
     TrainingArgument,
     UnprotectedSeedOption,
+    WeightsOption,
     option,
     output_option,
 )
@@ -48,6 +49,7 @@ from glassine.cli.training import (
     TrainingFile,
     check_public,
     check_unit,
+    check_weights,
     errors_of,
     predicts_number,
     public_parameters,
@@ -128,6 +130,7 @@ class FitOptions(OptionGroup):
 
     path: TrainingArgument = None
     column: TargetOption = None
+    weights: WeightsOption = None
     summary: SummaryOption = None
     public: PublicOptions
     budget: BudgetOptions
@@ -147,7 +150,7 @@ class FitOptions(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class FitRequest:
     """What is to be trained."""
 
     model: str  # The kind of model
@@ -184,7 +187,7 @@ class Order:
 class Outcome:
     """What was trained."""
 
-    order: Order  # What was asked for
+    request: FitRequest  # What was asked for
     estimator: Any  # The fitted learner
     left_out: tuple[str, ...]  # Columns that the domain does not declare
     charge: dict[str, Any] | None  # The charge to the ledger and what is left
@@ -192,55 +195,58 @@ class Outcome:
     # Root mean squared error on the training records, and that of their mean alone; None of a private model, and of
     # classes.
     errors: tuple[float, float] | None = None
-    # Of an additive model or card of classes without privacy: its measures on the records, and those of the base rates.
+    # Of an additive model or card of classes without privacy, and of all with weights: its measures on the rows, and
+    # those of the base rates.
     quality: Measured | None = None
 
 
-def run(order: Order, display: Display) -> Outcome:
+def run(request: FitRequest, display: Display) -> Outcome:
     """Learn a model and write it with its certificate and report."""
-    # Raises GlassineError if something is wrong with the order, its files, the data or the budget. Nothing was charged
+    # Raises GlassineError if the request, its files, the data or the budget are wrong. Nothing was charged
     # or written then, but for files that can no longer be written after the fit: model and certificate then go to
     # standard output.
-    shared = order.shared
+    shared = request.shared
     public, budget = shared.public, shared.budget
     # Criteria take longer to import than the limits that are not given.
     policy, policy_file = (None, None) if shared.files.policy is None else read_policy(shared.files.policy)
     files = {"domain": opened(public.domain), "policy": policy_file}
-    exclude = shared.columns.names
-    domain = without(read_domain(files["domain"]), exclude, shared.target, budget.person)
-    ranged = order.options.get("target_range") is not None
-    number = order.model in (ADDITIVE, SCORECARD, TREE) and predicts_number(
-        domain, shared.target, public, ranged=ranged, infer_range=order.infer_range, private=order.private
+    exclude, weights = shared.columns.names, shared.weights
+    check_weights(weights, (shared.target, *exclude), kind=request.kind, private=request.private)
+    domain = without(read_domain(files["domain"]), exclude, shared.target, budget.person, weights)
+    ranged = request.options.get("target_range") is not None
+    number = request.model in (ADDITIVE, SCORECARD, TREE) and predicts_number(
+        domain, shared.target, public, ranged=ranged, infer_range=request.infer_range, private=request.private
     )
     with deferred(*BEHIND_ESTIMATORS):
-        learner = _learner(order, number)
-    check_search(order.kind, order.grid, order.options, private=order.private, number=number)
-    options = _options(order, learner, number)
-    _check_persons(order, domain)
+        learner = _learner(request, number)
+    check_search(request.kind, request.grid, request.options, private=request.private, number=number)
+    options = _options(request, learner, number)
+    _check_persons(request, domain)
     shared.files.check([shared.data, public.domain, shared.files.policy, *ledger_files(budget.ledger)])
     if not number:
-        check_public(domain, shared.target, public, private=order.private)
+        check_public(domain, shared.target, public, private=request.private)
     charge = Charge(budget.ledger, budget.dataset, budget.records_per_person)
     if charge.book is not None:
         options["ledger"] = charge.book
     display.stage("reading the records")
     training = read_training(
-        TrainingFile(path=shared.data, written=shared.written, person=budget.person, exclude=exclude),
-        Purpose.PRIVATE if order.private else Purpose.ORDINARY,
+        TrainingFile(path=shared.data, written=shared.written, person=budget.person, exclude=exclude, weights=weights),
+        Purpose.PRIVATE if request.private else Purpose.ORDINARY,
         shared.target,
         domain,
         public.classes,
         number=number,
         ranged=ranged,
     )
-    whose = {} if budget.person is None else {"persons": budget.person}
+    whose: dict[str, Any] = {} if budget.person is None else {"persons": budget.person}
+    whose |= {} if training.weights is None else {"sample_weight": training.weights}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
     declarations = public_parameters(domain, shared.target, budget.person, declared)
     if isinstance(rule := options.get("max_depth"), str):
         options["max_depth"] = depth_of(rule, learner, declarations, options)
     with charge.admitted(shared.files.certified):
-        display.stage("preparing", *_stages(order, learner, declarations, options))
-        estimator = _estimator(order, learner, declared, options, display)
+        display.stage("preparing", *_stages(request, learner, declarations, options))
+        estimator = _estimator(request, learner, declared, options, display)
         with warnings.catch_warnings():
             # The certificate says the same, and so does the summary.
             warnings.simplefilter("ignore", PrivacyLeakWarning)
@@ -251,25 +257,25 @@ def run(order: Order, display: Display) -> Outcome:
                 _advise(error, estimator, declarations)
                 raise
         # The chosen fit, whose model and certificate state what the whole search spent.
-        estimator = estimator if order.grid is None else estimator.best_estimator_
+        estimator = estimator if request.grid is None else estimator.best_estimator_
         with uninterrupted():
             charge.settled = True
             write_fitted(estimator, shared.files)
         report = None
         if shared.files.report is not None:
             display.stage("auditing the model")
-            report = report_on(order, estimator, None if order.private else training.frame, policy, files)
+            report = report_on(request, estimator, None if request.private else training.frame, policy, files)
     return Outcome(
-        order=order,
+        request=request,
         estimator=estimator,
         left_out=training.left_out,
         charge=charge.to_dict(),
         report=report,
         errors=None
-        if order.private or not number
-        else errors_of(estimator, training.frame, shared.target, order.options.get("exposure")),
+        if request.private or not number
+        else errors_of(estimator, training.frame, shared.target, request.options.get("exposure")),
         quality=None
-        if order.private or number or order.model not in ADDED
+        if request.private or number or (request.model not in ADDED and weights is None)
         else quality(estimator.model_, training.frame, shared.target),
     )
 
@@ -287,30 +293,30 @@ def _advise(error: ClassTooLargeError, estimator: Any, public: Mapping[str, Any]
 
 
 def _estimator(
-    order: Order, learner: Any, declared: Mapping[str, Any], options: Mapping[str, Any], display: Display
+    request: FitRequest, learner: Any, declared: Mapping[str, Any], options: Mapping[str, Any], display: Display
 ) -> Any:
     """Return the estimator, or the search over its settings, which takes what is spent and shows no progress."""
-    if order.grid is None:
+    if request.grid is None:
         return learner(**declared, progress=display, **options)
     from glassine.learners.search import PrivateSearchCV
 
     spending = {name: options[name] for name in OF_THE_SEARCH if name in options}
     own = {name: value for name, value in options.items() if name not in OF_THE_SEARCH or name == "delta"}
-    return PrivateSearchCV(learner(**declared, **own), order.grid, **spending)
+    return PrivateSearchCV(learner(**declared, **own), request.grid, **spending)
 
 
-def _check_persons(order: Order, domain: Domain | None) -> None:
+def _check_persons(request: FitRequest, domain: Domain | None) -> None:
     """Refuse half of what a guarantee for persons needs; without it, remark on attributes named like identifiers."""
     from glassine.data.inference import identifying
 
-    budget = order.shared.budget
-    if budget.person is not None and not order.private:
+    budget = request.shared.budget
+    if budget.person is not None and not request.private:
         raise InvalidParameterError(
-            f"--person does not apply to {order.kind}.",
+            f"--person does not apply to {request.kind}.",
             remedy="Leave it out. To count people in the model, add it to `glassine audit`.",
         )
     check_unit(budget.person, budget.records_per_person)
-    named = () if domain is None or not order.private else identifying(domain)
+    named = () if domain is None or not request.private else identifying(domain)
     for name in named:
         if name != budget.person:
             tell(
@@ -320,20 +326,20 @@ def _check_persons(order: Order, domain: Domain | None) -> None:
             )
 
 
-def _stages(order: Order, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+def _stages(request: FitRequest, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
     """Return what follows the preparation, in words."""
-    if order.grid is not None:
+    if request.grid is not None:
         return []
-    if order.model in (ADDITIVE, SCORECARD):
-        return ["releasing sums" if order.private else "fitting scores"]
-    if order.model == GREEDY:
+    if request.model in (ADDITIVE, SCORECARD):
+        return ["releasing sums" if request.private else "fitting scores"]
+    if request.model == GREEDY:
         return ["counting the records", "choosing rules"]
-    return ["counting the records", "summing all models" + _tables(order, learner, public, options)]
+    return ["counting the records", "summing all models" + _tables(request, learner, public, options)]
 
 
-def _tables(order: Order, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+def _tables(request: FitRequest, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     """Return in words how much memory the tables of a fit take, where it is known beforehand."""
-    if public["domain"] is None or order.grid is not None:
+    if public["domain"] is None or request.grid is not None:
         return ""
     options = {name: value for name, value in options.items() if name not in ("ledger", "dataset")}
     with contextlib.suppress(GlassineError):  # what is wrong, the fit says
@@ -341,48 +347,48 @@ def _tables(order: Order, learner: Any, public: Mapping[str, Any], options: Mapp
     return ""
 
 
-def _learner(order: Order, number: bool) -> Any:
+def _learner(request: FitRequest, number: bool) -> Any:
     # Each family is imported alone: all of them take longer than a small fit.
-    if order.model == SCORECARD:
+    if request.model == SCORECARD:
         from glassine.learners.additive import number_cards, scorecards
 
         if number:
-            return number_cards.PrivateScorecardRegressor if order.private else number_cards.ScorecardRegressor
-        return scorecards.PrivateScorecardClassifier if order.private else scorecards.ScorecardClassifier
-    if order.model == ADDITIVE:
+            return number_cards.PrivateScorecardRegressor if request.private else number_cards.ScorecardRegressor
+        return scorecards.PrivateScorecardClassifier if request.private else scorecards.ScorecardClassifier
+    if request.model == ADDITIVE:
         from glassine.learners.additive import estimators, ordinary
 
-        if order.private:
+        if request.private:
             return estimators.PrivateEBMRegressor if number else estimators.PrivateEBMClassifier
         return ordinary.EBMRegressor if number else ordinary.EBMClassifier
-    if order.model == GREEDY:
+    if request.model == GREEDY:
         from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
         from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
 
-        return PrivateGreedyRuleListClassifier if order.private else GreedyRuleListClassifier
+        return PrivateGreedyRuleListClassifier if request.private else GreedyRuleListClassifier
     from glassine.learners.exhaustive import optimal, private
 
-    if order.model == TREE and number:
-        return private.PrivateTreeRegressor if order.private else optimal.OptimalTreeRegressor
-    if order.private:
-        return private.PrivateTreeClassifier if order.model == TREE else private.PrivateRuleListClassifier
-    return optimal.OptimalTreeClassifier if order.model == TREE else optimal.OptimalRuleListClassifier
+    if request.model == TREE and number:
+        return private.PrivateTreeRegressor if request.private else optimal.OptimalTreeRegressor
+    if request.private:
+        return private.PrivateTreeClassifier if request.model == TREE else private.PrivateRuleListClassifier
+    return optimal.OptimalTreeClassifier if request.model == TREE else optimal.OptimalRuleListClassifier
 
 
-def _options(order: Order, learner: Any, number: bool) -> dict[str, Any]:
+def _options(request: FitRequest, learner: Any, number: bool) -> dict[str, Any]:
     """Return the options that were given, each a parameter of the learner."""
-    set_by_user = {name: value for name, value in order.parameters.items() if value is not None}
+    set_by_user = {name: value for name, value in request.parameters.items() if value is not None}
     parameters = inspect.signature(learner).parameters
     for name in set_by_user:
         if name not in parameters:
-            kind = f"{order.kind} of numbers" if number else order.kind
+            kind = f"{request.kind} of numbers" if number else request.kind
             raise InvalidParameterError(f"{option_of(name)} does not apply to {kind}.", remedy="Leave it out.")
     for name in ("memory_limit", "time_limit"):
         if not 0 < set_by_user.get(name, 1) < math.inf:
             raise InvalidParameterError(
                 f"{option_of(name)} must be a positive number, got {set_by_user[name]!r}.", remedy="Leave it out."
             )
-    if order.private and "epsilon" not in set_by_user:
+    if request.private and "epsilon" not in set_by_user:
         raise InvalidParameterError(
             "--epsilon is needed: the privacy budget that the fit uses.", remedy="Typical values are 0.1 to 1."
         )
@@ -412,7 +418,7 @@ def write_fitted(estimator: Any, files: FileOptions) -> None:
 
 
 def report_on(
-    order: Order, estimator: Any, data: Any, policy: Policy | None, files: Mapping[str, FileContent | None]
+    request: FitRequest, estimator: Any, data: Any, policy: Policy | None, files: Mapping[str, FileContent | None]
 ) -> Findings:
     """Audit the written model, write the report, and return it. Of a private model it never sees the data."""
     from glassine.auditing.api import audit
@@ -420,7 +426,7 @@ def report_on(
     from glassine.auditing.policy import Policy
     from glassine.formats import load_file
 
-    shared = order.shared
+    shared = request.shared
     # This run trained the model, so its guarantee is not in doubt.
     limits = policy if policy is not None else Policy(accept_guarantee=True)
     try:
@@ -431,7 +437,7 @@ def report_on(
         records = {} if data is None else {"data": shared.data}
         options = {"target": shared.target, WRITTEN: shlex.join(shared.written.words)}
         named = with_inputs(findings, {"model": written, **files}, records, options=options)
-        own_options = () if shared.summary is not None else order.parameters
+        own_options = () if shared.summary is not None else request.parameters
         own = [in_own_command(one, sys.argv[1:], own_options) for one in named.advice]
         findings = replace(named, advice=tuple(own), inputs=input_files(model=written, **files))
         write_report(findings, shared.files.report or Path(), title=shared.files.output.name)

@@ -45,12 +45,7 @@ ANSWERS = (
 )
 """What to do with the answers to the requests of findings."""
 
-ANSWERS_PLAIN = (
-    "Enter what the publisher answers: which cut points are public, the fewest records of a leaf, the step of rounded "
-    "counts, whether each person has one record, and whether records are weighted; of an ensemble the number of "
-    "records, the learning rate and the share of the rarer class; of a regression the number of records, the family of "
-    "the outcome and how standard errors follow."
-)
+ANSWERS_PLAIN = "Enter what the publisher answers to the questions of this audit, and audit again."
 """The same for people without a shell."""
 
 ALL_GIVEN = (

@@ -305,6 +305,10 @@ RecordsArgument: TypeAlias = Annotated[
     Path, argument("RECORDS", "The records, CSV with a header or Parquet: one record per row.")
 ]
 TrainingArgument: TypeAlias = Annotated[Path | None, argument("RECORDS", "The records, CSV or Parquet.")]
+# Hidden, so that the help of a fit fits a screen: --not-private names it.
+WeightsOption: TypeAlias = Annotated[
+    str | None, option("COLUMN", "Not private: how many records each row counts as.", hidden=True)
+]
 SummaryOption: TypeAlias = Annotated[Path | None, option("FILE", "In place of records: of glassine summarize.")]
 ReleaseArgument: TypeAlias = Annotated[Path, argument("RELEASE", "The release of surrogate trees, signed or not.")]
 LedgerArgument: TypeAlias = Annotated[Path, argument("LEDGER", "The ledger, a SQLite file.")]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import typer
 
+from glassine.cli.naming import options_of
 from glassine.cli.options import (
     REQUIRED,
     AudienceOption,
@@ -41,9 +42,12 @@ from glassine.cli.reading import (
 )
 from glassine.cli.steps import WRITTEN
 from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
-from glassine.errors import GlassineError, InvalidParameterError
+from glassine.errors import CostLimitError, GlassineError, InvalidParameterError, Text, worded
 from glassine.files import read_once
 from glassine.scrubbing.cost import changed, quality, sentences
+
+if TYPE_CHECKING:
+    from glassine.auditing.findings import Findings
 
 
 class CopyOptions(OptionGroup, heading="The copy"):
@@ -89,7 +93,8 @@ def scrub_command(
     target is taken without it, as by audit. If the policy accepts the guarantee of a private model, the copy does not
     depend on --data; with --audience public neither does the output. A file that cannot be read is bad input.
 
-    Exit status: that of the audit of the copy: 0 within policy, 1 outside policy, 2 bad input, 3 inconclusive.
+    Exit status: that of the audit of the copy: 0 within policy, 1 outside policy, 2 bad input, 3 inconclusive, also
+    where --cpu-limit allows no copy.
     """
     from glassine.attacks.outcome import RecordNote
     from glassine.auditing.api import audit
@@ -132,16 +137,21 @@ def scrub_command(
         counted = None if private or sealed is None else sealed.open()
         records = sealed if private else counted
         progress("scrubbing")
-        result = scrub(
-            before,
-            declared,
-            counts=copy.counts,
-            base=copy.base,
-            smallest_leaf=smallest_leaf,
-            largest_advantage=copy.largest_advantage,
-            data=counted,
-            persons=person if merging and counted is not None else None,
-        )
+        sources: dict[str, Any] = {"domain": declared, "persons": person, "policy": policy}
+        sources["settings"] = AuditSettings(progress=progress)
+        try:
+            result = scrub(
+                before,
+                declared,
+                counts=copy.counts,
+                base=copy.base,
+                smallest_leaf=smallest_leaf,
+                largest_advantage=copy.largest_advantage,
+                data=counted,
+                persons=person if merging and counted is not None else None,
+            )
+        except CostLimitError as error:
+            _end(audit(whole, records, target, **sources), error, audited)
         if copy.steps is not None:
             if not isinstance(whole, ModelFile):
                 raise InvalidParameterError(
@@ -156,13 +166,11 @@ def scrub_command(
             done: dict[str, Any] = {"counts": copy.counts, "base": copy.base, "smallest_leaf": smallest_leaf}
             done["largest_advantage"] = copy.largest_advantage
             ScrubLog.of(before, result.model, declared, **done).to_json(copy.steps)
-        beside: dict[str, Any] = {"domain": declared, "persons": person, "policy": policy}
-        beside["settings"] = AuditSettings(progress=progress)
         # The files are judged, as by an audit of them: the copy is what is handed out.
         write_model(result.model, output, overwrite=True)
         copied = read_once(output)
-        first = audit(whole, records, target, **beside)
-        second = audit(load_judged(copied, declared, trust_pickle=False), records, target, **beside)
+        first = audit(whole, records, target, **sources)
+        second = audit(load_judged(copied, declared, trust_pickle=False), records, target, **sources)
         cost, said = None, list[str]()
         if target is not None and not (private and quiet):
             try:
@@ -202,3 +210,14 @@ def scrub_command(
         ]
         print_value("\n".join([*lines, *said, f"Model: {output}", "", text_of(second, report)]), False)
     raise typer.Exit(second.exit_status)
+
+
+def _end(findings: Findings, error: CostLimitError, audited: CopyReportOptions) -> NoReturn:
+    """Show what is found of a model of which the budget allowed no copy, and end."""
+    shown = findings.public() if audited.audience == "public" else findings
+    why = worded(Text(f"No copy was written: {error.text}"), options_of("cpu_limit", "memory_limit"))
+    if audited.as_json:
+        print_value({"changes": None, "quality": None, "before": shown.to_dict(), "after": None, "why": why}, True)
+    else:
+        print_value("\n".join([why, "", text_of(shown, None)]), False)
+    raise typer.Exit(findings.exit_status or 3)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from glassine.auditing.remedy import Remedy
 
-OTHERWISE = {"random_state": "--seed", "persons": "--person", "n_records": "--n"}
+OTHERWISE = {"random_state": "--seed", "persons": "--person", "n_records": "--n", "sample_weight": "--weights"}
 """Options that are not called as the parameters that they set."""
 
 

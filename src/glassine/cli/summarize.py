@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.charging import Charge, ledger_files
-from glassine.cli.fitting import ADDITIVE, RULE_LIST, SCORECARD, TREE, Order, report_on, write_fitted
+from glassine.cli.fitting import ADDITIVE, RULE_LIST, SCORECARD, TREE, FitRequest, report_on, write_fitted
 from glassine.cli.naming import in_options, options_of
 from glassine.cli.options import (
     REQUIRED,
@@ -321,25 +321,26 @@ class _Fitted:
     domain_: Domain
 
 
-def fit_from_summary(order: Order, path: Path) -> None:
+def fit_from_summary(request: FitRequest, path: Path) -> None:
     """Write a model of a summary with its certificate; nothing is read but the summary, and nothing is spent."""
     from glassine.formats.json import to_dict
     from glassine.learners.summaries.estimator import PrivateSummary
 
-    files = order.shared.files
-    parameters = {name: value for name, value in order.parameters.items() if value is not None}
-    if order.shared.path is not None or order.shared.public != PublicOptions() or order.shared.columns.exclude:
+    files = request.shared.files
+    parameters = {name: value for name, value in request.parameters.items() if value is not None}
+    shared = request.shared
+    if shared.path or shared.weights or shared.public != PublicOptions() or shared.columns.exclude:
         raise InvalidParameterError(
             "a summary has its records, domain and classes behind it.",
-            remedy="Leave RECORDS, --exclude and what is public out.",
+            remedy="Leave RECORDS, --weights, --exclude and what is public out.",
         )
-    for name in parameters if order.private else ("not_private",):
+    for name in parameters if request.private else ("not_private",):
         by_rule = name == "max_depth" and isinstance(parameters[name], str)
-        if by_rule or name not in OF_A_SUMMARY.get(order.model, ()):
+        if by_rule or name not in OF_A_SUMMARY.get(request.model, ()):
             raise InvalidParameterError(
-                f"{option_of(name)} does not apply to {order.kind} from a summary.", remedy="Leave it out."
+                f"{option_of(name)} does not apply to {request.kind} from a summary.", remedy="Leave it out."
             )
-    if order.model not in OF_A_SUMMARY or order.grid is not None:
+    if request.model not in OF_A_SUMMARY or request.grid is not None:
         raise InvalidParameterError(
             "a summary gives trees, rule lists, additive models and scorecards.",
             remedy="Use fit tree, rule-list, additive or scorecard.",
@@ -359,13 +360,13 @@ def fit_from_summary(order: Order, path: Path) -> None:
         ADDITIVE: summary.additive,
         SCORECARD: summary.scorecard,
     }
-    model = makes[order.model](**parameters)
+    model = makes[request.model](**parameters)
     fitted = _Fitted(model_=model, certificate_=summary.certify(model), domain_=summary.domain_)
     write_fitted(fitted, files)
     report = None
     if files.report is not None:
         limits = None if files.policy is None else policy
-        report = report_on(order, fitted, None, limits, {"policy": policy_file})
+        report = report_on(request, fitted, None, limits, {"policy": policy_file})
     verdict = None if report is None else report.verdict
     plain = {"model": to_dict(model), "certificate": fitted.certificate_.to_dict(), "verdict": verdict}
     epsilon = summary.certificate_.epsilon

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from glassine.cli.fitting import ADDED, ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, Order, Outcome
+from glassine.cli.fitting import ADDED, ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, FitRequest, Outcome
 from glassine.cli.ledger import sentence
 from glassine.cli.writing import one_line
 from glassine.domain import Between, Category, Domain
@@ -36,7 +36,7 @@ def to_dict(outcome: Outcome) -> dict[str, Any]:
     """Return the outcome of a fit as plain JSON values: model and certificate in full, and where they were written."""
     from glassine.formats.json import to_dict as model_dict
 
-    files = outcome.order.shared.files
+    files = outcome.request.shared.files
     return {
         "model": model_dict(outcome.estimator.model_),
         "certificate": outcome.estimator.certificate_.to_dict(),
@@ -51,22 +51,22 @@ def to_dict(outcome: Outcome) -> dict[str, Any]:
         "left_out": list(outcome.left_out),
         "verdict": None if outcome.report is None else outcome.report.verdict,
         # Errors of a private model would be a release of their own.
-        "error_rate": None if outcome.order.private or outcome.errors else _error_rate(outcome),
-        "training": None if outcome.order.private else _training_figures(outcome),
+        "error_rate": None if outcome.request.private or outcome.errors else _error_rate(outcome),
+        "training": None if outcome.request.private else _training_figures(outcome),
     }
 
 
 def to_text(outcome: Outcome) -> str:
     """Return the outcome of a fit for a person."""
-    files = outcome.order.shared.files
+    files = outcome.request.shared.files
     parts, checks = [_headline(outcome), "", *_model_lines(outcome), ""], []
     sentences = [*_privacy(outcome), *_accuracy(outcome), *_hardly_any(outcome)]
-    if outcome.order.private and (domain := outcome.order.shared.public.domain) is not None:
+    if outcome.request.private and (domain := outcome.request.shared.public.domain) is not None:
         sentences.append(
             "Values outside the domain were clipped, or count as missing. How many is not shown, as it follows from "
             "the records. The check below counts them for you alone."
         )
-        checks = [f"Check: glassine domain check {domain} --data {_records_of(outcome.order)}"]
+        checks = [f"Check: glassine domain check {domain} --data {_records_of(outcome.request)}"]
     if outcome.left_out:
         sentences.append(f"Columns left out, because the domain does not declare them: {_names(outcome.left_out)}.")
         sentences += _left_out(outcome)
@@ -90,7 +90,7 @@ def _left_out(outcome: Outcome) -> list[str]:
     from glassine.data.inference import is_identifier_name
 
     named = next(filter(is_identifier_name, outcome.left_out), None)
-    if named is None or not outcome.order.private or outcome.order.shared.budget.person is not None:
+    if named is None or not outcome.request.private or outcome.request.shared.budget.person is not None:
         return []
     return [
         f"{named} is named like an identifier. If a person can have several records, the guarantee for one record does "
@@ -100,17 +100,17 @@ def _left_out(outcome: Outcome) -> list[str]:
 
 def _headline(outcome: Outcome) -> str:
     model = outcome.estimator.model_
-    if outcome.order.options.get("accounting") == "published":
+    if outcome.request.options.get("accounting") == "published":
         epsilon = outcome.estimator.certificate_.epsilon
         return f"{str(model).capitalize()}, grown as published at a stated epsilon {epsilon:g}, which does not hold."
-    if outcome.order.private:
+    if outcome.request.private:
         return f"Private {model}, trained with epsilon {outcome.estimator.certificate_.epsilon:g}."
-    if outcome.order.model == SCORECARD:
+    if outcome.request.model == SCORECARD:
         return f"{str(model).capitalize()}, of little {'log loss' if model.classes else 'squared error'}: not private."
-    if outcome.order.model == ADDITIVE:
+    if outcome.request.model == ADDITIVE:
         return f"{str(model).capitalize()}, fitted without noise: not private."
-    how = "grown greedily" if outcome.order.model == GREEDY else "of fewest errors"
-    if getattr(outcome.estimator, "accuracy_share", 1.0) < 1 and outcome.order.model != GREEDY:
+    how = "grown greedily" if outcome.request.model == GREEDY else "of fewest errors"
+    if getattr(outcome.estimator, "accuracy_share", 1.0) < 1 and outcome.request.model != GREEDY:
         how = "of least loss"
     if outcome.errors is not None:
         how = "of least squared error"
@@ -122,18 +122,18 @@ def _model_lines(outcome: Outcome) -> list[str]:
     from glassine.formats.json import COMMENT
     from glassine.report.wording import plural
 
-    if outcome.order.model == ADDITIVE:
+    if outcome.request.model == ADDITIVE:
         additive: Any = _shortened(outcome.estimator.model_)
         return _term_lines(additive)
     text = model_text(_shortened(outcome.estimator.model_), _with_stars(outcome.estimator.domain_))
     lines = text.rstrip("\n").split("\n")
     if lines[0].startswith(COMMENT):  # the guarantee follows in words
         del lines[0]
-    if outcome.order.model in (RULE_LIST, GREEDY):  # of what a reader of the file needs, the classes stand below
+    if outcome.request.model in (RULE_LIST, GREEDY):  # of what a reader of the file needs, the classes stand below
         lines = [line for line in lines if not line.startswith(("attributes: ", "classes: ", "counts: "))]
     classes = outcome.estimator.model_.classes
     legend = (
-        [] if classes is None or outcome.order.model == SCORECARD else ["", f"Counts are of {first_of(classes, 6)}."]
+        [] if classes is None or outcome.request.model == SCORECARD else ["", f"Counts are of {first_of(classes, 6)}."]
     )
     if len(lines) > MOST_LINES:
         more = f"... and {plural(len(lines) - MOST_LINES, 'line')} more: glassine export --to text"
@@ -202,10 +202,13 @@ def _term_lines(model: AdditiveModel) -> list[str]:
 
 def _privacy(outcome: Outcome) -> list[str]:
     certificate, model = outcome.estimator.certificate_, outcome.estimator.model_
-    if not outcome.order.private:
-        return [
+    if not outcome.request.private:
+        said = [
             "No guarantee: the model and its counts are those of the records. Audit the model before it is published."
         ]
+        if (weights := outcome.request.shared.weights) is not None:
+            said.append(f"Counts are sums of {weights}. What follows on quality counts each row once.")
+        return said
     said = []
     if certificate.holds:
         said.append(
@@ -214,13 +217,13 @@ def _privacy(outcome: Outcome) -> list[str]:
         )
     else:
         said.append(f"The guarantee does not hold: {'; '.join(certificate.caveats)}.")
-    if outcome.order.model == SCORECARD:
+    if outcome.request.model == SCORECARD:
         said.append(
             "The intervals of the risks take the noise into account."
             if model.classes
             else "What a point adds follows from noisy sums."
         )
-    elif outcome.order.model == ADDITIVE:
+    elif outcome.request.model == ADDITIVE:
         said.append("Scores carry noise. The report shows how much of it comes from the sums of each term.")
     elif model.guarantee is not None and model.guarantee.count_scale is not None and model.classes is None:
         scale = _records(model.guarantee.count_scale)
@@ -230,12 +233,12 @@ def _privacy(outcome: Outcome) -> list[str]:
     elif model.guarantee is not None and model.guarantee.count_scale is not None:
         classes = (
             "The classes follow from the noisy counts."
-            if outcome.order.model == GREEDY
+            if outcome.request.model == GREEDY
             else "Predicted classes used most of the budget. Where a noisy count disagrees, the class is more reliable."
         )
         scale = _records(model.guarantee.count_scale)
         said.append(f"Counts include noise (scale {scale}). Negative counts are shown as 0. {classes}")
-    if certificate.unit.is_person and outcome.order.model not in ADDED:
+    if certificate.unit.is_person and outcome.request.model not in ADDED:
         weights = certificate.public["records of each person"]
         said.append(f"Counts are neither people nor rows of the file, but records of each person: {weights}.")
     if (search := certificate.public.get("search")) is not None:
@@ -244,7 +247,7 @@ def _privacy(outcome: Outcome) -> list[str]:
             f"{'; '.join(search['settings'])}. Epsilon covers the search and the model; each fit had epsilon "
             f"{search['epsilon of each fit']:g}."
         )
-    if isinstance(outcome.order.options.get("max_depth"), str):
+    if isinstance(outcome.request.options.get("max_depth"), str):
         said.append(f"The largest depth, {outcome.estimator.max_depth}, follows from public figures and costs nothing.")
     quantiles = [event for event in certificate.events if event.name.startswith("quantiles")]
     if quantiles:
@@ -263,9 +266,9 @@ def charged(charge: dict[str, Any] | None) -> str:
 def _accuracy(outcome: Outcome) -> list[str]:
     """Return what is known of the quality, beside that of the commonest class alone."""
     model = outcome.estimator.model_
-    if outcome.order.private and model.classes is None:
+    if outcome.request.private and model.classes is None:
         said = ["The RMSE is not given: measured on private records, it would be one more release."]
-        sizes = [] if outcome.order.model in ADDED else [cell.evidence.size or 0 for cell in model.cells]
+        sizes = [] if outcome.request.model in ADDED else [cell.evidence.size or 0 for cell in model.cells]
         if not sum(sizes):
             return said
         values = [cell.evidence.value for cell in model.cells]
@@ -277,12 +280,12 @@ def _accuracy(outcome: Outcome) -> list[str]:
     if outcome.errors is not None:
         error, baseline = outcome.errors
         return [f"RMSE on the training records: {error:.4g}; their mean alone: {baseline:.4g}."]
-    if outcome.order.private:
+    if outcome.request.private:
         said = [
             "Accuracy, AUROC and log loss are not shown. Measuring them on the training records would reveal more "
             "about them."
         ]
-        counts = [] if outcome.order.model in ADDED else [cell.evidence.counts for cell in model.cells]
+        counts = [] if outcome.request.model in ADDED else [cell.evidence.counts for cell in model.cells]
         if not counts or None in counts:
             return [*said, f"If an outcome is rare, {RARE}"]
         return [*said, *_baseline(outcome, _table(model), "By the noisy counts")]
@@ -300,10 +303,10 @@ def _accuracy(outcome: Outcome) -> list[str]:
 def _hardly_any(outcome: Outcome) -> list[str]:
     """Return what a private model without records in it may be due to, by what is published of it."""
     # A private fit refuses no target, because that would reveal that no record has it: a misspelled class is no error.
-    model, target = outcome.estimator.model_, outcome.order.shared.target
-    if not outcome.order.private:
+    model, target = outcome.estimator.model_, outcome.request.shared.target
+    if not outcome.request.private:
         return []
-    if outcome.order.model in ADDED:
+    if outcome.request.model in ADDED:
         seen, noise = len(model.terms), 1.0
     else:
         numbers = [n for cell in model.cells for n in (cell.evidence.counts or (cell.evidence.size or 0,))]
@@ -316,7 +319,7 @@ def _hardly_any(outcome: Outcome) -> list[str]:
     sentence = f"hardly any record may have {named} in {target!r}"
     said = (
         f"The model has no terms: {sentence}, or no attribute may predict it."
-        if outcome.order.model in ADDED
+        if outcome.request.model in ADDED
         else f"What is published may be noise alone: {sentence}."
     )
     return [f"{said} Look at how values are written. If they are right, the records are few for this epsilon."]
@@ -338,7 +341,7 @@ def _baseline(outcome: Outcome, counts: Ints, source: str) -> list[str]:
     rare = f"With an outcome so rare, {RARE}"
     if getattr(outcome.estimator, "accuracy_share", 1.0) == 1:
         rare += " Errors alone were the loss."
-        if outcome.order.model in (TREE, RULE_LIST):
+        if outcome.request.model in (TREE, RULE_LIST):
             rare += " A lower --accuracy-share ranks better."
     return [*said, rare]
 
@@ -388,23 +391,23 @@ def _names(names: tuple[str, ...]) -> str:
     return clean(", ".join(names))
 
 
-def _records_of(order: Order) -> str:
+def _records_of(request: FitRequest) -> str:
     """Return the file of a fit and how it is written, as they are typed."""
-    return " ".join(map(shlex.quote, (str(order.shared.data), *order.shared.written.words)))
+    return " ".join(map(shlex.quote, (str(request.shared.data), *request.shared.written.words)))
 
 
 def _next(outcome: Outcome) -> list[str]:
     """Return the next command; nothing where the report of this run says what to do."""
-    order, files = outcome.order, outcome.order.shared.files
+    request, files = outcome.request, outcome.request.shared.files
     if outcome.report is not None:
         pair = shlex.join(map(str, (files.output, files.certified)))
-        verified = order.private and outcome.report.verdict == "within policy"
+        verified = request.private and outcome.report.verdict == "within policy"
         return [f"Next: glassine certificate verify {pair}"] if verified else []
-    domain = order.shared.public.domain
+    domain = request.shared.public.domain
     audit = shlex.join(["glassine", "audit", str(files.output), *([] if domain is None else ["--domain", str(domain)])])
-    if not order.private:
-        target = shlex.quote(order.shared.target)
-        return [f"Next: {audit} --data {_records_of(order)} --target {target} -o report.html"]
+    if not request.private:
+        target = shlex.quote(request.shared.target)
+        return [f"Next: {audit} --data {_records_of(request)} --target {target} -o report.html"]
     if not outcome.estimator.certificate_.holds:
         return [f"Next: {audit}"]
     return ["Next: echo 'accept_guarantee = true' > accept.toml", f"      {audit} --policy accept.toml"]

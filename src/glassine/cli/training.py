@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from glassine.domain import Attribute, Domain
     from glassine.domain.attributes import Scalar
 
+ANY_NUMBER = Real(-LARGEST_NUMBER, LARGEST_NUMBER, missing=True)
+"""Reads each number on the terms of no other."""
+
 LARGEST = 2**63
 """Whole numbers below it are classes of that type; what is longer stays text."""
 
@@ -42,6 +45,7 @@ class TrainingFile:
     written: RecordsFileOptions  # How it is written
     person: str | None = None  # Column that says whose record each is
     exclude: tuple[str, ...] = ()  # Columns of it that are left out
+    weights: str | None = None  # Column that says how many records each row counts as
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,7 @@ class FitInputs:
     # The public classes, unless the domain declares them or they are taken from the data.
     classes: tuple[Scalar, ...] | None
     left_out: tuple[str, ...]  # Columns that the domain does not declare
+    weights: Any = None  # How many records each row counts as, if the file says so; shape (n,)
 
 
 def check_unit(person: str | None, records_per_person: int | None) -> None:
@@ -61,6 +66,22 @@ def check_unit(person: str | None, records_per_person: int | None) -> None:
 
     with in_options(options_of("persons", "records_per_person")):
         unit_of(records_per_person, person)
+
+
+def check_weights(weights: str | None, others: Sequence[str], *, kind: str, private: bool) -> None:
+    """Raise if a private model is to weigh its records, or if the column of weights is another one as well."""
+    if weights is None:
+        return
+    if private:
+        raise InvalidParameterError(
+            f"--weights does not apply to {kind}: a weight changes how much one record can do, and so the guarantee.",
+            remedy="Leave it out, or give --not-private in place of --epsilon. Where persons have several records, "
+            "give --person and --records-per-person.",
+        )
+    if weights in others:
+        raise InvalidParameterError(
+            f"--weights names {weights!r}, which is the target or excluded.", remedy="Name the column of the weights."
+        )
 
 
 def check_public(domain: Domain | None, target: str, public: PublicOptions, *, private: bool) -> None:
@@ -195,8 +216,10 @@ def class_names(text: str) -> tuple[str, ...]:
     return names
 
 
-def without(domain: Domain | None, exclude: Sequence[str], target: str, person: str | None) -> Domain | None:
-    """Return the domain without the attributes that ``--exclude`` names; raise if it names anything else."""
+def without(
+    domain: Domain | None, exclude: Sequence[str], target: str, person: str | None, weights: str | None = None
+) -> Domain | None:
+    """Return the domain without weights and what ``--exclude`` names; raise if that names anything else."""
     for name in exclude:
         if name in (target, person):
             raise InvalidParameterError(
@@ -205,9 +228,10 @@ def without(domain: Domain | None, exclude: Sequence[str], target: str, person: 
             )
         if domain is not None and name not in domain:
             raise InvalidParameterError(f"--exclude names {name!r}, which is not in the domain.{listed(name, domain)}")
-    if domain is None or not exclude:
+    dropped = {*exclude, weights}
+    if domain is None or dropped.isdisjoint(domain):
         return domain
-    return domain.restrict([name for name in domain if name not in exclude])
+    return domain.restrict([name for name in domain if name not in dropped])
 
 
 def read_training(
@@ -234,7 +258,7 @@ def read_training(
     if number and (domain is None or target not in domain):
         # Each number by itself, whether its range is stated or not: of a type that all values have in common, one
         # record would decide how the others are read.
-        meant = {target: Real(-LARGEST_NUMBER, LARGEST_NUMBER, missing=True)}
+        meant = {target: ANY_NUMBER}
     meant |= identifiers(person)
     if purpose is Purpose.PRIVATE and domain is not None and public:
         return _unopened(file, target, domain, meant, names, classes, number=number)
@@ -242,6 +266,7 @@ def read_training(
 
     table = read_records(data, file.written, purpose, domain, attributes=meant)
     frame: Any = table.frame.to_native()
+    weights = None if file.weights is None else _weights(frame, file, table.names)
     check_person(person, {data: table.names})
     if counts:
         tell_repeats(table, person)
@@ -250,11 +275,22 @@ def read_training(
     if not public:
         _check_values(frame[target], target, number=number)
     _check_excluded(file, domain, table.names)
-    frame = frame.drop(file.exclude, strict=False)
+    frame = frame.drop([*file.exclude, *([file.weights] if file.weights else [])], strict=False)
     left_out = () if domain is None else tuple(name for name in frame.columns if name not in (*domain, target, person))
     if names is not None and table.source is not None and table.source.typed:
         names = _as_stored(names, class_names(classes or ""), nw.from_native(frame).schema[target])
-    return FitInputs(frame=frame.drop(left_out), classes=names, left_out=left_out)
+    return FitInputs(frame=frame.drop(left_out), classes=names, left_out=left_out, weights=weights)
+
+
+def _weights(frame: Any, file: TrainingFile, columns: Sequence[str]) -> Any:
+    """Return the weights of the rows; NaN where there is no number."""
+    if file.weights not in columns:
+        name = str(file.weights)
+        raise InvalidDataError(
+            f"--weights names {name!r}, which is not a column of {file.path}.{listed(name, columns)}"
+        )
+    values, _ = Reader(ANY_NUMBER).column(frame[file.weights])
+    return values
 
 
 def _unopened(
@@ -327,7 +363,7 @@ def _check_values(column: Any, name: str, *, number: bool) -> None:
 
 def _holds_number(column: Any) -> bool:
     """Return whether any value of a column reads as a number."""
-    numbers, _ = Reader(Real(-LARGEST_NUMBER, LARGEST_NUMBER, missing=True)).column(column)
+    numbers, _ = Reader(ANY_NUMBER).column(column)
     return not bool(np.isnan(numbers).all())
 
 

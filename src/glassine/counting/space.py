@@ -25,6 +25,12 @@ Measure: TypeAlias = int | Fraction
 Box: TypeAlias = dict[int, int]
 """A product of sets: for each constrained factor the bit mask of its allowed atoms."""
 
+Stretch: TypeAlias = tuple[int, int, bool]
+"""Neighboring atoms of a number, from the first to below the last, and whether a missing value is among them."""
+
+Part: TypeAlias = Stretch | int
+"""The atoms of one factor that are allowed: neighbors of a number, or the bit mask of any."""
+
 
 class NumberFactor:
     """An :class:`Integer` or :class:`Real` attribute; its atoms are the intervals between cut points."""
@@ -99,13 +105,24 @@ class NumberFactor:
             pieces.append((below, value))
         return pieces
 
+    def stretch(self, literal: Literal) -> Stretch | None:
+        """Return the atoms on which a literal holds; None where they need not be neighbors."""
+        if not isinstance(literal, Between) or literal.negated:
+            return None
+        first, last = self._ends(literal.lo, literal.hi)
+        return first, last + 1, bool(self._attribute.missing and literal.missing)
+
+    def _ends(self, lo: float | Fraction, hi: float) -> tuple[int, int]:
+        """Return the first and the last atom of ``(lo, hi]``."""
+        first = 0 if lo == -math.inf else bisect_left(self._cuts, lo) + 1
+        return first, len(self._cuts) if hi == math.inf else bisect_left(self._cuts, hi)
+
     def mask(self, literal: Literal) -> int:
         """Return the atoms on which a literal holds, as a bit mask."""
         numbers = (1 << len(self._spans)) - 1
         mask = 0
         for lo, hi in self._pieces(literal):
-            first = 0 if lo == -math.inf else bisect_left(self._cuts, lo) + 1
-            last = len(self._cuts) if hi == math.inf else bisect_left(self._cuts, hi)
+            first, last = self._ends(lo, hi)
             mask |= (1 << (last + 1)) - (1 << first)
         if literal.negated:
             mask = numbers & ~mask
@@ -379,21 +396,31 @@ class Space:
             box[index] = box.get(index, self.full[index]) & mask
         return box
 
-    def weight(self, factor: int, mask: int) -> Measure:
-        """Return the measure of a set of atoms of one factor."""
+    def mask(self, factor: int, part: Part) -> int:
+        """Return the atoms of a part of a factor as a bit mask."""
+        if isinstance(part, int):
+            return part
+        first, last, gap = part
+        return (1 << last) - (1 << first) | (self.full[factor] + 1 >> 1 if gap else 0)
+
+    def weight(self, factor: int, part: Part) -> Measure:
+        """Return the measure of a part of a factor."""
+        if not isinstance(part, int):
+            before, (first, last, gap) = self.sums_before(factor), part
+            return before[last] - before[first] + (before[-1] - before[-2] if gap else 0)
+        mask = part
+        low, high = (mask & -mask).bit_length() - 1, mask.bit_length()
+        if mask and mask.bit_count() == high - low:
+            # A stretch of atoms, as the cuts of a number leave: of thousands none is looked at, and none is kept.
+            before = self.sums_before(factor)
+            return before[high] - before[low]
         measured = self._measures[factor]
         if mask not in measured:
-            low, high = (mask & -mask).bit_length() - 1, mask.bit_length()
-            if mask and mask.bit_count() == high - low:
-                # A stretch of atoms, as the cuts of a number leave: of thousands none is looked at.
-                before = self._sums_before(factor)
-                measured[mask] = before[high] - before[low]
-            else:
-                weights = self.factors[factor].weights
-                measured[mask] = sum((weights[i] for i in bits(mask)), start=0)
+            weights = self.factors[factor].weights
+            measured[mask] = sum((weights[i] for i in bits(mask)), start=0)
         return measured[mask]
 
-    def _sums_before(self, factor: int) -> list[Measure]:
+    def sums_before(self, factor: int) -> list[Measure]:
         """Return the measure of the atoms before each atom of a factor, and of all."""
         if factor not in self._before:
             self._before[factor] = list(accumulate(self.factors[factor].weights, initial=0))

@@ -107,7 +107,7 @@ def _entry(folder: Folder, uid: str, value: Mapping[str, Any], file: object, nam
 
 def _marked(cells: object, shape: tuple[int, int]) -> dict[str, list[list[int]]]:
     """Return the marked cells in a table of so many rows and columns, by rule, each once and in order."""
-    found: dict[str, list[list[int]]] = {}
+    marked: dict[str, list[list[int]]] = {}
     left = MOST_CELLS
     for rule in RULES:
         places = cells.get(rule) if isinstance(cells, dict) else None
@@ -120,9 +120,9 @@ def _marked(cells: object, shape: tuple[int, int]) -> dict[str, list[list[int]]]
         }
         # The order and the repetitions of an analyst's list would say more than the marks.
         if kept := [list(pair) for pair in sorted(pairs)[:left]]:
-            found[rule] = kept
+            marked[rule] = kept
             left -= len(kept)
-    return found
+    return marked
 
 
 def shape_of(path: Path) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from glassine.desk.auditing import Audits
 from glassine.desk.desk import Desk
 from glassine.desk.folder import LARGEST_MODEL, LARGEST_RECORDS, RECORDS
 from glassine.desk.releasing import record_of, release, sign
-from glassine.desk.screens import Screens
+from glassine.desk.screens import Screens, clean
 from glassine.desk.workbench import Workbench
 from glassine.errors import DeskError, GlassineError, LogError, RefusedActionError, installed
 from glassine.server.access import Access
@@ -29,6 +29,8 @@ TICKET_SECONDS = 30.0
 """Seconds in which a ticket must be used, once."""
 SCAN_SECONDS = 0.15
 """Seconds between two looks at the folder."""
+JOB_SECONDS = 1.0
+"""Seconds after which a job is listed as running."""
 MOST_TICKETS = 200
 LARGEST_BODY = 1 << 20
 
@@ -124,6 +126,8 @@ class DeskApp:
             Route("/session", self._begin, methods=["POST"]),
             Route("/t/{ticket}", self._redeem, methods=["GET"]),
             Route("/api/desk", self._pulse, methods=["GET"]),
+            Route("/api/jobs", self._jobs, methods=["GET"]),
+            Route("/api/jobs/{number:int}", self._end, methods=["DELETE"]),
             Route("/api/files/{name}", self._upload, methods=["PUT"]),
             Route("/api/{path:path}", self._fragment, methods=["GET"]),
             Route("/api/{path:path}", self._act, methods=["POST"]),
@@ -186,8 +190,26 @@ class DeskApp:
                 "head": f"{self.desk.head[:16]}-{len(self.desk.present())}-{self.workbench.version}",
                 "waiting": self.audits.n_waiting,
                 "fault": self.fault,
+                "jobs": self._running(),
             }
         )
+
+    def _running(self) -> list[dict[str, Any]]:
+        """Return the jobs that have been running for a moment: shorter ones are over before a press reaches them."""
+        now = asyncio.get_running_loop().time()
+        return [
+            {"id": number, "said": clean(job.said)}
+            for number, job in self.audits.workers.running.items()
+            if now - job.began > JOB_SECONDS
+        ]
+
+    async def _jobs(self, request: Any) -> Any:
+        return _plain(self._running())
+
+    async def _end(self, request: Any) -> Any:
+        if not self.audits.workers.end(request.path_params["number"]):
+            return _problem(404, "Not found", "This job has ended.")
+        return _plain({})
 
     async def _fragment(self, request: Any) -> Any:
         path = request.path_params["path"]
@@ -227,6 +249,8 @@ class DeskApp:
             if not (signing.isascii() and signing.isdigit() and len(signing) < 10):
                 raise RefusedActionError("signing must be the number of a sign-off.", field="signing")
             return _plain({"folder": release(desk, int(signing), self.screens.record_page).name})
+        elif path == "audit":
+            self.audits.again(asked)
         elif path == "tickets":
             content, headers = await self.screens.document(asked)
             return _plain({"ticket": self.tickets.issue(content, headers)})

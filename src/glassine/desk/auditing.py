@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from glassine.desk.acro import ACRO_FILES
-from glassine.desk.desk import Desk, digest_of
+from glassine.desk.desk import Desk, digest_of, text_of
 from glassine.desk.folder import HEAD, LARGEST_MODEL, FolderFile, kind_of
 from glassine.desk.state import FileState, Version
 from glassine.desk.stated import STATED
-from glassine.desk.workers import Done, Job, Workers
+from glassine.desk.workers import Done, Job, StoppedJobError, Workers
 from glassine.errors import DeskError, RefusedActionError, quoted
 
 VERDICTS = {0: "within policy", 1: "outside policy", 3: "inconclusive"}
@@ -30,6 +30,7 @@ SAID = {
     "image": f"An image. {LOOK}",
     "table": f"A table. {LOOK}",
     "page": "A page that the analyst stated. It is shown as text only, and proves nothing.",
+    "database": "A database, such as a ledger of budgets. It is not opened, and is no file to release.",
     "large": f"Larger than {LARGEST_MODEL // 1_000_000} MB: the desk does not audit it.",
     "acro": "ACRO's record of the files. It is read, and is no file to release.",
     "domain": "A domain: what the analyst states is public. It goes with a model.",
@@ -83,6 +84,11 @@ class Audits:
                 continue
             task = asyncio.get_running_loop().create_task(self._audit(file, version, key))
             self._running[key] = task
+
+    def again(self, asked: Mapping[str, Any]) -> None:
+        """Have a file audited whose audit failed or was stopped."""
+        file = self._desk.file(text_of(asked, "file"))
+        self.failed.pop(self._key(file, file.now), None)
 
     async def stop(self) -> None:
         """End all workers."""
@@ -143,7 +149,7 @@ class Audits:
                 )
         except RefusedActionError:
             pass  # Other bytes have the name now: the next look at the folder sees them
-        except (DeskError, OSError) as error:
+        except (StoppedJobError, DeskError, OSError) as error:
             self.failed[key] = str(error)
         finally:
             self._running.pop(key, None)
@@ -171,7 +177,9 @@ class Audits:
                 temporary.rename(kept)
             finally:
                 temporary.unlink(missing_ok=True)
-        done = await self.workers.run(self.job("audit", {file.name: (kept, version.sha256)}, answers))
+        job = self.job("audit", {file.name: (kept, version.sha256)}, answers)
+        job.said = f"Audit of {file.name}"
+        done = await self.workers.run(job)
         verdict = VERDICTS.get(done.status)
         if done.status == 2:
             # No model that can be read: nothing is compared with it later, and nothing is made from it.
@@ -210,18 +218,41 @@ class Audits:
         finally:
             report.unlink()
 
-    async def trial(self, file: FileState) -> list[dict[str, Any]] | None:
-        """Return what each copy would be that a remedy makes; None if the bytes are not held or the worker failed."""
-        kept = self.held(file.now)
-        if kept is None:
-            return None
-        name, policy = f"model{os.path.splitext(file.name)[1]}", self._desk.settings
-        reads, digests, domain = {name: kept}, {name: file.now.sha256}, "-"
+    def _with_domain(self, file: FileState, kept: Path) -> tuple[tuple[str, str], dict[str, Path], dict[str, str]]:
+        """Return the names in a job of a model and its stated domain, ``-`` if none, with their places and hashes."""
+        name, domain = f"model{os.path.splitext(file.name)[1]}", "-"
+        reads, digests = {name: kept}, {name: file.now.sha256}
         stated = file.now.answers.get("domain")
         if stated is not None:
             domain = f"domain{os.path.splitext(stated['name'])[1]}"
             reads[domain] = self._desk.folder.path / stated["name"]
             digests[domain] = stated["sha256"]
+        return (name, domain), reads, digests
+
+    async def drawing(self, file: FileState) -> Done | None:
+        """Return the drawing of a model in ``drawing.svg``; None if the bytes are not held."""
+        kept = self.held(file.now)
+        if kept is None:
+            return None
+        words, reads, digests = self._with_domain(file, kept)
+        job = Job(
+            words=words,
+            reads=reads,
+            digests=digests,
+            writes=("drawing.svg",),
+            module="glassine.plots.file_drawing",
+            said=f"Drawing {file.name}",
+        )
+        async with self._places:
+            return await self.workers.run(job)
+
+    async def trial(self, file: FileState) -> list[dict[str, Any]] | None:
+        """Return what each copy would be that a remedy makes; None if the bytes are not held or the worker failed."""
+        kept = self.held(file.now)
+        if kept is None:
+            return None
+        policy = self._desk.settings
+        (name, domain), reads, digests = self._with_domain(file, kept)
         limits = policy.policy
         if policy.policy_bytes:
             limits = "policy.toml"
@@ -233,6 +264,7 @@ class Audits:
                 digests=digests,
                 writes=("trial.json",),
                 module="glassine.desk.trial",
+                said=f"Trying steps on {file.name}",
             )
             done = await self.workers.run(job)
         results: list[dict[str, Any]] | None = _json(done.files.get("trial.json"))
@@ -291,11 +323,13 @@ class Audits:
             digests={name: digest for name, (_, digest) in pair.items()},
             writes=("changes.json", "domain.json"),
             module="glassine.desk.both",
+            said=f"Comparing two versions of {file.name}",
         )
         async with self._places:
             compared = await self.workers.run(both)
             widest = compared.files.get("domain.json", b"")
             job = self.job("audit", names, stated, ("--together",))
+            job.said = f"Audit of two versions of {file.name}"
             made = self._desk.own / f"upload-{os.urandom(8).hex()}.json"
             try:
                 if not stated and widest:

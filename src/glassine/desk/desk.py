@@ -192,8 +192,8 @@ class Desk:
                 continue
             with suppress(DeskError, OSError):
                 digests[name] = (one, self.folder.digest(name)[0])
-        state, told = self._state, acro is not self._acro_recorded
-        fresh = {name: one for name, one in digests.items() if told or self._known.get(name) != one}
+        state, changed = self._state, acro is not self._acro_recorded
+        fresh = {name: one for name, one in digests.items() if changed or self._known.get(name) != one}
         bodies = [self._received(one, digest, acro.get(name)) for name, (one, digest) in fresh.items()]
         new = [body for body in bodies if self._is_news(state, body)]
         if new:

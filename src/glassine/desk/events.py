@@ -23,12 +23,17 @@ LONGEST = 2**20
 
 FORM = LogForm(
     noun="desk record",
-    application=0x474C_4431,  # GLD1
+    application=0x474C_4432,  # GLD2
     tables={
         "log": "CREATE TABLE log (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, at TEXT NOT NULL, account TEXT NOT"
         " NULL, name TEXT NOT NULL, role TEXT NOT NULL, body TEXT NOT NULL, nonce BLOB NOT NULL, hash BLOB NOT NULL)",
         "head": "CREATE TABLE head (number INTEGER PRIMARY KEY, identity BLOB NOT NULL, entries INTEGER NOT NULL,"
         " hash BLOB NOT NULL)",
+    },
+    triggers={
+        f"no_{verb.lower()}": f"CREATE TRIGGER no_{verb.lower()} BEFORE {verb} ON log"
+        " BEGIN SELECT RAISE(ABORT, 'events are never changed or deleted'); END"
+        for verb in ("UPDATE", "DELETE")
     },
     row=(int, str, str, str, str, str, str, bytes, bytes),
     entries="decisions",

@@ -80,6 +80,12 @@ class Folder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).absolute()
+        if os.open not in os.supports_dir_fd or not hasattr(os, "O_NOFOLLOW"):
+            raise DeskError(
+                "this system cannot open files without following links, so that the desk does not run on it.",
+                remedy="Open it on Linux or macOS, or under Windows in the Windows Subsystem for Linux.",
+                path=self.path,
+            )
         try:
             self._handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         except OSError as error:
@@ -248,6 +254,8 @@ def kind_of(name: str, head: bytes, size: int) -> str:
         return "table"
     if ending in (".html", ".htm"):
         return "page"
+    if head.startswith(b"SQLite format 3\0"):
+        return "database"
     if size > LARGEST_MODEL:
         return "large"
     schema = _schema(head[:HEAD])

@@ -31,7 +31,7 @@ def main() -> None:
     """Rehearse an audit, say that it is ready, and fork until the standard input ends; arguments: bytes and seconds."""
     memory, seconds = map(int, sys.argv[1:])
     asked, said, place = os.dup(0), os.dup(1), os.getcwd()
-    with tempfile.TemporaryDirectory(prefix="glassine-desk-") as folder:
+    with tempfile.TemporaryDirectory(dir=place) as folder:
         Path(folder, "rules.txt").write_text(REHEARSED, encoding="utf-8")
         _streams(Path(folder))
         os.chdir(folder)

@@ -79,11 +79,11 @@ def check_head(desk: Desk, path: Path, public_key: str | None = None) -> str:
             remedy="Give the chain.json of a release, or a record for checkers.",
             path=path,
         )
-    found = events[entries - 1].hash if entries <= len(events) else ""
-    if found != head:
+    actual = events[entries - 1].hash if entries <= len(events) else ""
+    if actual != head:
         raise DeskError(
             f"the record of {desk.folder.path} is not the one that {path} was exported from: "
-            f"its entry {entries} {'differs' if found else 'is missing'}.",
+            f"its entry {entries} {'differs' if actual else 'is missing'}.",
             remedy="It was rewritten, or replaced by an older copy. Ask who can write to the folder.",
             path=path,
         )

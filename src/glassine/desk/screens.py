@@ -24,6 +24,7 @@ from glassine.desk.heads import chain_of, exported
 from glassine.desk.releasing import LIMITS, record_of
 from glassine.desk.state import DECISIONS, WORDS, FileState, Version
 from glassine.desk.stated import STATED
+from glassine.desk.texts import with_texts
 from glassine.errors import RefusedActionError
 
 if TYPE_CHECKING:
@@ -34,13 +35,17 @@ REPORT_POLICY = (
     "form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
 )
 """What a report may do that the desk made: fold and unfold, without an origin."""
+DRAWING_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'self'; sandbox"
+BESIDE = ("domain", "findings", "database", "acro")
+"""Kinds of files that go with a model, as certificates do."""
+DRAWN = ("tree", "rule list", "additive", "regression")
+"""Words of which the kind of a model that is drawn has one."""
 IMAGE_POLICY = "default-src 'none'; frame-ancestors 'self'; sandbox"
 
 LONGEST_TEXT = 200_000
 """Bytes of a file that are shown as text."""
 MOST_ROWS, MOST_COLUMNS = 200, 60
 LARGEST_IMAGE = 20_000_000
-LARGEST_DOWNLOAD = 50_000_000
 MARKS = {"within policy": ("ok", "✓"), "outside policy": ("no", "✕")}
 DIRECTIONS = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
 KEPT = "\n\t"
@@ -124,13 +129,14 @@ class Screens:
     """
 
     def __init__(self, desk: Desk, audits: Audits, workbench: Workbench) -> None:
+        self._pages = with_texts(environment(), desk.settings.texts)
         self._desk = desk
         self._audits = audits
         self._workbench = workbench
 
     def shell(self) -> str:
         """Return the page that everything else is put into: it holds no data of the folder."""
-        return environment().get_template("shell.html").render()
+        return self._pages.get_template("shell.html").render()
 
     def screen(self, name: str, chosen: str = "") -> str | None:
         """Return a screen by its name, of a chosen file; None if there is no such screen."""
@@ -147,7 +153,7 @@ class Screens:
             "record": self._record,
             "workbench": self._workbench.values,
         }[name]
-        return environment().get_template(f"{name}.html").render(values | make(chosen))
+        return self._pages.get_template(f"{name}.html").render(values | make(chosen))
 
     def record_page(self, record: Mapping[str, Any]) -> str:
         """Return a record as a whole page, which loads nothing."""
@@ -177,13 +183,13 @@ class Screens:
                     values["marks"].setdefault((row + 1, column + 1), []).append(rule)
         else:
             values["text"] = clean(data.decode("utf-8", "replace"))
-        return environment().get_template("text.html").render(values)
+        return self._pages.get_template("text.html").render(values)
 
     async def together(self, identity: str) -> str:
         """Return what the last two versions of a file reveal together."""
         file = self._desk.file(identity)
         result = await self._audits.together(file)
-        return environment().get_template("together.html").render(found=result, file=file)
+        return self._pages.get_template("together.html").render(found=result, file=file)
 
     async def certificate(self, identity: str) -> str:
         """Return whether the certificate beside a model is of its bytes."""
@@ -192,7 +198,7 @@ class Screens:
         if other is None:
             raise RefusedActionError("there is no certificate beside this model.")
         done = await self._audits.certificate(file, other)
-        return environment().get_template("certificate.html").render(done=done, name=other.name)
+        return self._pages.get_template("certificate.html").render(done=done, name=other.name)
 
     def _certificate(self, file: FileState) -> FileState | None:
         """Return the certificate in the folder that has the model's name, as private fits write it."""
@@ -207,7 +213,7 @@ class Screens:
     async def trial(self, identity: str) -> str:
         """Return what the copies would be that the remedies of a file make."""
         results = await self._audits.trial(self._desk.file(identity))
-        return environment().get_template("trial.html").render(found=results)
+        return self._pages.get_template("trial.html").render(found=results)
 
     async def document(self, asked: Mapping[str, Any]) -> tuple[bytes, dict[str, str]]:
         """Return a report, an image or a download, with its headers.
@@ -228,19 +234,17 @@ class Screens:
             result = self._audits.result(file.now)
             if result is None or not result["report"]:
                 raise RefusedActionError("there is no report on this file.")
-            headers = {
-                "content-type": "text/html; charset=utf-8",
-                "content-security-policy": REPORT_POLICY,
-                "x-frame-options": "SAMEORIGIN",
-            }
-            return result["report"].encode(), headers
+            return result["report"].encode(), _framed(REPORT_POLICY)
         if what == "editor":
-            headers = {
-                "content-type": "text/html; charset=utf-8",
-                "content-security-policy": REPORT_POLICY,
-                "x-frame-options": "SAMEORIGIN",
-            }
-            return await self._workbench.editor(file.id), headers
+            return await self._workbench.editor(file.id), _framed(REPORT_POLICY)
+        if what == "drawing":
+            done = await self._audits.drawing(file)
+            if done is None or "drawing.svg" not in done.files:
+                raise RefusedActionError("the desk holds no model of this file." if done is None else done.message)
+            svg = Markup(done.files["drawing.svg"].decode(errors="replace"))  # noqa: S704, shown in a sandbox
+            return environment().get_template("drawing.html").render(name=file.name, svg=svg).encode(), _framed(
+                DRAWING_POLICY
+            )
         if what == "evidence":
             form = str(asked.get("form", ""))
             if form not in EVIDENCE or not (self._audits.result(file.now) or {}).get("findings"):
@@ -264,7 +268,8 @@ class Screens:
 
     # Values of the screens
 
-    def _waiting(self) -> list[FileState]:
+    def _waiting(self, *, beside: bool = False) -> list[FileState]:
+        """Return the files that wait for a decision, or those that go with a model."""
         present = self._desk.present()
         open_ones = ("waiting", "conflict", "changes", "rejected", "approved", "signed")
         return [
@@ -273,19 +278,27 @@ class Screens:
             if file.id in present
             and file.now.status(self._desk.settings.needed) in open_ones
             and file.name not in ACRO_FILES
+            and self._goes_with_others(file) is beside
         ]
 
+    def _goes_with_others(self, file: FileState) -> bool:
+        """Return whether a file goes with a model and has no vote: it can be released, but waits for no decision."""
+        kind = (self._audits.result(file.now) or {}).get("kind", "")
+        return (kind in BESIDE or kind.endswith("certificate")) and not file.now.votes
+
     def _queue(self, chosen: str) -> dict[str, Any]:
-        files = sorted(self._waiting(), key=self._place)
+        files, others = (sorted(self._waiting(beside=beside), key=self._place) for beside in (False, True))
         if self._desk.person.role == "analyst":
             files = [f for f in self._desk.state.files.values() if f.now.author == self._desk.person.account]
+            others = []
         named = next((file for file in self._desk.state.files.values() if file.id == chosen), None)
         selected = named or (files[0] if files else None)
         items = [self._item(file) for file in files]
-        if named is not None and named not in files:
+        if named is not None and named not in (*files, *others):
             items.append(self._item(named))
         return {
             "files": items,
+            "others": [self._item(file) for file in others],
             "shown": None if selected is None else self._of(selected),
             "to_sign": len(self._desk.ready()),
         }
@@ -347,6 +360,7 @@ class Screens:
         if (result or {}).get("kind") == "pickle":
             requests = [ASK_FORMAT]
         asked = {item for question in version.questions for item in question.items}
+        kind = str(((result or {}).get("page") or {}).get("kind", ""))
         return {
             **self._item(file),
             "file": file,
@@ -365,11 +379,7 @@ class Screens:
             "needed": desk.settings.needed,
             "missing": [item for item in requests if item not in asked],
             "requests": requests,
-            "asked": {
-                name: one
-                for name, one in STATED.items()
-                if one.asks(str(((result or {}).get("page") or {}).get("kind", "")))
-            },
+            "asked": {name: one for name, one in STATED.items() if one.asks(kind)},
             "before": file.before,
             "compared": self._compared(file),
             "domains": [
@@ -381,6 +391,7 @@ class Screens:
             "evidence": EVIDENCE,
             "present": file.id in desk.present(),
             "waits": result is None,
+            "drawn": self._audits.held(version) and any(word in kind for word in DRAWN),
             "failed": next((said for key, said in self._audits.failed.items() if key[1] == version.sha256), ""),
         }
 
@@ -418,6 +429,15 @@ class Screens:
     def _audience(self) -> str:
         """Who looks at the records of this desk."""
         return "checkers" if self._desk.person.role == "checker" else "public"
+
+
+def _framed(policy: str) -> dict[str, str]:
+    """Return the headers of a page that the desk shows in a frame."""
+    return {
+        "content-type": "text/html; charset=utf-8",
+        "content-security-policy": policy,
+        "x-frame-options": "SAMEORIGIN",
+    }
 
 
 def _download(kind: str, name: str) -> dict[str, str]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from glassine.desk.texts import read_texts
 from glassine.errors import DeskError
 
 NAME = "desk.toml"
@@ -44,6 +47,8 @@ class DeskSettings:
         Whether one account can supply several checkers; their identity is then recorded as unverified.
     single_keys : bool
         Whether single letters are shortcuts.
+    texts : mapping of str to str
+        Texts of the pages that are replaced, by the text of the desk.
     """
 
     title: str = ""
@@ -53,6 +58,7 @@ class DeskSettings:
     needed: int = 2
     shared_account: bool = False
     single_keys: bool = True
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def policy_digest(self) -> str:
@@ -67,7 +73,14 @@ class DeskSettings:
             "checkers": list(self.checkers),
             "needed": self.needed,
             "shared_account": self.shared_account,
+            # A person who asks later what a checker read can compare the file.
+            **({"texts_sha256": self.texts_digest} if self.texts else {}),
         }
+
+    @property
+    def texts_digest(self) -> str:
+        """SHA-256 of the texts that are replaced, hexadecimal."""
+        return hashlib.sha256(json.dumps(dict(self.texts), sort_keys=True).encode()).hexdigest()
 
 
 def read_settings(folder: Path) -> DeskSettings:
@@ -98,6 +111,7 @@ def read_settings(folder: Path) -> DeskSettings:
     if not values.get("needed", 2) >= 1:
         raise DeskError(f"needed in {path} must be {TYPES['needed'][1]}.", remedy="Correct it.", path=path)
     values["checkers"] = tuple(values.get("checkers", ()))
+    values["texts"] = read_texts(folder)
     policy = values.get("policy", "default")
     if policy not in NAMED:
         try:

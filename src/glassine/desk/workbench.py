@@ -7,19 +7,22 @@ import json
 import math
 import os
 import tomllib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from glassine.desk.auditing import Audits
+from glassine.desk.copies import Copies
 from glassine.desk.desk import Desk, text_of
 from glassine.desk.folder import RECORDS
 from glassine.desk.state import FileState
-from glassine.desk.workers import Job, Workers
+from glassine.desk.workers import Job, StoppedJobError
 from glassine.errors import DeskError, RefusedActionError
 
 FITS = {"tree": "Decision tree", "rule-list": "Rule list", "additive": "Additive model"}
+FIXED = {"ensemble": "an", "summary": "a"}
+"""Words of which the kind of a model has one that is not scrubbed, with their articles."""
 TYPES = ("integer", "real", "category", "binary")
 SOON = 3.0
 """Seconds that a press waits for the copies; after them they appear as they are made."""
@@ -34,62 +37,6 @@ def guess(epsilon: float) -> float:
     0.731
     """
     return 1 / (1 + math.exp(-epsilon))
-
-
-class Stops:
-    """The copies of the slider of one model, as they are made.
-
-    Parameters
-    ----------
-    grown : callable
-        Called when there are more.
-    """
-
-    def __init__(self, grown: Callable[[], None]) -> None:
-        self.made: list[dict[str, Any]] = []
-        self.failure = ""
-        self.task: asyncio.Task[None] | None = None
-        self._grown = grown
-
-    @property
-    def running(self) -> bool:
-        """Whether more are being made."""
-        return self.task is not None and not self.task.done()
-
-    def cancel(self) -> None:
-        """End the making."""
-        if self.task is not None:
-            self.task.cancel()
-
-    async def make(self, workers: Workers, job: Job) -> None:
-        """Run the job that makes them."""
-        try:
-            done = await workers.run(job)
-            self.failure = "" if self.made else done.message or "no copy could be made."
-        except DeskError as error:
-            self.failure = str(error)
-        finally:
-            self._grown()
-
-    def take(self, folder: Path) -> None:
-        """Take in what the job has written of them so far."""
-        n_known = len(self.made)
-        with suppress(OSError):
-            lines = (folder / ".out").read_bytes().split(b"\n")[:-1]
-            for line in lines[n_known:]:
-                with suppress(ValueError):
-                    stop = json.loads(line)
-                    stop["model"] = (folder / f"stop-{stop['number']}.json").read_text(encoding="utf-8")
-                    self.made.append(stop)
-        if len(self.made) == n_known:
-            return
-        # Fewer failed checks to the right; of equal ones, what predicts worse, or has fewer parts.
-        as_trained = [one for one in self.made if one["as_trained"]]
-        others = [one for one in self.made if not one["as_trained"]]
-        self.made = as_trained + sorted(
-            others, key=lambda one: (-one["failed"], -one["unknown"], -(one["quality"] or 0), -one["parts"])
-        )
-        self._grown()
 
 
 class Workbench:
@@ -109,7 +56,9 @@ class Workbench:
         self.version = 0  # Grows with every change that a page shows
         self._forms: dict[str, list[dict[str, Any]]] = {}
         self._shown: dict[tuple[str, str], dict[str, Any]] = {}
-        self._stops: dict[str, Stops] = {}
+        self._stops: dict[str, Copies] = {}
+        self._left = ""  # What the ledger had left when it was read last
+        self._estimated: dict[str, Any] = {}  # What a summary that was paid for says of its models
 
     def values(self, chosen: str) -> dict[str, Any]:
         """Return what the screen shows, of a chosen model."""
@@ -118,12 +67,12 @@ class Workbench:
         kinds = {file.id: (self._audits.result(file.now) or {}).get("kind", "") for file in files}
         models = [file for file in files if kinds[file.id] == "model" and self._audits.held(file.now)]
         selected = next((file for file in models if file.id == chosen), models[0] if models else None)
-        result = None if selected is None else self._audits.result(selected.now)
+        kind = "" if selected is None else self._kind(selected)
         return {
             "models": models,
             "shown": selected,
-            "fixed": "an ensemble" if "ensemble" in str(((result or {}).get("page") or {}).get("kind", "")) else "",
-            "additive": "additive" in str(((result or {}).get("page") or {}).get("kind", "")),
+            "fixed": next((f"{one} {kind}" for word, one in FIXED.items() if word in kind), ""),
+            "additive": "additive" in kind,
             "domains": [file for file in files if kinds[file.id] == "domain"],
             "records": [one for one in self._desk.folder.files() if one.name.lower().endswith(RECORDS)],
             "ledgers": [file for file in files if file.name.lower().endswith((".db", ".sqlite"))],
@@ -132,10 +81,17 @@ class Workbench:
             "known": {c: v for (name, c), v in self._shown.items() if selected is not None and name == selected.name},
             "making": (making := self._stops.get("" if selected is None else selected.now.sha256)),
             "stops": making.made if making is not None and making.made else None,
+            "summaries": [file for file in models if self._kind(file) == "private summary"],
+            "estimated": self._estimated,
+            "left": self._left,
             "fits": FITS,
             "types": TYPES,
             "key": os.urandom(8).hex(),
         }
+
+    def _kind(self, file: FileState) -> str:
+        """Return the kind of a model, as its report calls it; empty without one."""
+        return str(((self._audits.result(file.now) or {}).get("page") or {}).get("kind", ""))
 
     async def act(self, action: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Do what the screen asks for.
@@ -154,6 +110,7 @@ class Workbench:
             "forget": self._forget,
             "keep": self._keep,
             "ledger": self._ledger,
+            "estimate": self._estimate,
             "spend": self._spend,
             "edit": self._edit,
         }
@@ -196,19 +153,22 @@ class Workbench:
         if column not in self._desk.state.seen:
             # First, so that a process that ends here has not shown what is not recorded.
             self._desk.record("seen", {"domain": file.name, "column": column, "records": records})
-        words = ("domain", "infer", str(self._desk.folder.path / records), "-o", "inferred.json")
-        done = await self._audits.workers.run(Job(words=words, reads={}, writes=("inferred.json",)))
+        words = ("domain", "infer", f"./{records}", "-o", "inferred.json")
+        with self._desk.folder.opened(records) as handle:
+            opens, said = {records: handle}, f"Reading {records}"
+            done = await self._audits.workers.run(
+                Job(words=words, reads={}, opens=opens, writes=("inferred.json",), said=said)
+            )
+            read = Job(words=(records, column), reads={}, opens=opens, module="glassine.desk.histogram", said=said)
+            drawn = await self._audits.workers.run(read) if done.status == 0 else done
         if done.status != 0:
             raise RefusedActionError(done.message)
         inferred = json.loads(done.files["inferred.json"])["attributes"]
         one = next((one for one in inferred if one["name"] == column), None)
         if one is None:
             raise RefusedActionError("the records have no column of this name.")
-        if "lo" in one:
-            read = (str(self._desk.folder.path / records), column)
-            drawn = await self._audits.workers.run(Job(words=read, reads={}, module="glassine.desk.histogram"))
-            if drawn.status == 0:
-                one["bars"] = json.loads(drawn.out)
+        if "lo" in one and drawn.status == 0:
+            one["bars"] = json.loads(drawn.out)
         self._shown[file.name, column] = one
         return {}
 
@@ -277,21 +237,27 @@ class Workbench:
         limits = "policy.toml" if policy.policy_bytes else policy.policy
         if policy.policy_bytes:
             reads[limits], digests[limits] = self._desk.own / policy.policy, policy.policy_digest
-        words = [model, public, limits]
+        words, chosen = [model, public, limits], list[str]()
         if text_of(asked, "measured"):
             if not text_of(asked, "predicted"):
                 raise RefusedActionError("measuring needs the column that is predicted.", field="predicted")
-            chosen = [text_of(asked, name) for name in ("measured", "held_out") if text_of(asked, name)]
-            words += [text_of(asked, "predicted")]
-            words += [str(self._desk.folder.path / self._records(name)) for name in chosen]
+            chosen = [self._records(name) for place in ("measured", "held_out") if (name := text_of(asked, place))]
+            words += [text_of(asked, "predicted"), *(f"./{name}" for name in chosen)]
             # No bound is seen by it, but which copy is chosen then depends on the records.
             self._desk.record("seen", {"domain": domain.name, "model": file.name, "records": ", ".join(chosen)})
         old = self._stops.pop(file.now.sha256, None)
         if old is not None:
             old.cancel()
-        making = self._stops[file.now.sha256] = Stops(self._grown)
-        job = Job(words=words, reads=reads, digests=digests, module="glassine.desk.stops", watch=making.take)
-        making.task = asyncio.create_task(making.make(self._audits.workers, job))
+        making = self._stops[file.now.sha256] = Copies(self._grown)
+        job = Job(
+            words=words,
+            reads=reads,
+            digests=digests,
+            module="glassine.desk.stops",
+            watch=making.take,
+            said=f"Copies of {file.name}",
+        )
+        making.task = asyncio.create_task(making.make(self._audits.workers, job, self._desk.folder, chosen))
         # Without records, all are there in a moment.
         await asyncio.wait({making.task}, timeout=SOON)
         if making.failure:
@@ -334,7 +300,27 @@ class Workbench:
         if done.status != 0:
             raise RefusedActionError(done.message)
         datasets = json.loads(done.out)["datasets"]
+        parts = [f"{one['remaining_epsilon']:g} of {one['epsilon']:g} ({one['dataset']})" for one in datasets]
+        self._left = ", ".join(parts) or "nothing"
         return {"left": {one["dataset"]: [one["remaining_epsilon"], one["epsilon"]] for one in datasets}}
+
+    async def _estimate(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Estimate how well models predict, by a summary that was paid for: no record is read, nothing is charged."""
+        file = self._file_of(text_of(asked, "summary"))
+        path = self._audits.held(file.now)
+        if path is None or self._kind(file) != "private summary":
+            raise RefusedActionError("a private summary must be chosen.", field="summary")
+        job = Job(
+            words=("compare", "--summary", "summary.json", "--json"),
+            reads={"summary.json": path},
+            digests={"summary.json": file.now.sha256},
+            said=f"Estimates by {file.name}",
+        )
+        done = await self._audits.workers.run(job)
+        if done.status != 0:
+            raise RefusedActionError(done.message)
+        self._estimated = {"name": file.name, **json.loads(done.out)}
+        return {}
 
     async def _spend(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Train a private model, once for a key: the ledger is charged before the records are used."""
@@ -357,16 +343,32 @@ class Workbench:
             )
         body = {"key": values["key"], "epsilon": epsilon, "dataset": values["account"], "ledger": ledger.name}
         self._desk.record("charged", {**body, "phase": "begun"})
-        place = self._desk.folder.path
+        self._left = ""
+        public = f"domain{os.path.splitext(domain.name)[1]}"
         words = (
-            *("fit", values["kind"], str(place / records), "--target", values["target"]),
-            *("--domain", str(place / domain.name), "--epsilon", values["epsilon"]),
-            *("--ledger", str(place / ledger.name), "--dataset", values["account"]),
+            *("fit", values["kind"], f"./{records}", "--target", values["target"]),
+            *("--domain", public, "--epsilon", values["epsilon"]),
+            *("--ledger", str(self._desk.folder.path / ledger.name), "--dataset", values["account"]),
             *("-o", "model.json", "--certificate", "certificate.json"),
         )
-        done = await self._audits.workers.run(
-            Job(words=words, reads={}, writes=("model.json", "certificate.json"), forked=False)
-        )
+        try:
+            with self._desk.folder.opened(records) as handle:
+                done = await self._audits.workers.run(
+                    Job(
+                        words=words,
+                        reads={public: self._desk.folder.path / domain.name},
+                        digests={public: domain.now.sha256},
+                        opens={records: handle},
+                        writes=("model.json", "certificate.json"),
+                        forked=False,
+                        said=f"Training on {records}",
+                    )
+                )
+        except (StoppedJobError, DeskError) as error:
+            self._desk.record("charged", {**body, "phase": "failed", "text": str(error)[:1000]})
+            raise RefusedActionError(
+                f"no model was written: {error}", remedy="Read the ledger: it may have been charged before."
+            ) from None
         if done.status != 0 or "model.json" not in done.files:
             self._desk.record("charged", {**body, "phase": "failed", "text": done.message[:1000]})
             raise RefusedActionError(f"no model was written: {done.message}")

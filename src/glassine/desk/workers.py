@@ -20,7 +20,8 @@ from typing import Any
 
 from glassine.desk.confined import WALL
 from glassine.desk.folder import NOT_FOLLOWED
-from glassine.errors import DeskError, quoted
+from glassine.desk.rooms import PREFIX, JobRoom, clear_rooms
+from glassine.errors import DeskError, GlassineError, quoted
 
 MEMORY = 4_000_000_000
 """Bytes of address space; libraries reserve far more than they use."""
@@ -73,14 +74,32 @@ class Job:
     # numbers that were seeded before a fork would give the same ones in two processes.
     forked: bool = True
     watch: Callable[[Path], None] | None = None  # Called with the folder now and then while it runs, and at its end
+    # Descriptors of files that are read in place, by name: the folder has a link to each. A path could lead to another
+    # file by the time that a reader opens it.
+    opens: Mapping[str, int] = field(default_factory=dict)
+    said: str = ""  # What it does, for the list of what runs
 
     def __post_init__(self) -> None:
         own = () if self.inside else (".out", ".err", *(name.casefold() for name in self.writes))
-        for name, path in self.reads.items():
+        for name, path in (*self.reads.items(), *((name, Path(name)) for name in self.opens)):
             if os.path.basename(name) != name or name in ("", ".", "..") or name.casefold() in own:
                 raise DeskError(
                     f"a job cannot read a file of the name {quoted(name)}.", remedy="Rename the file.", path=path
                 )
+
+
+@dataclass(slots=True)
+class RunningJob:
+    """A job that runs, for the list of what runs."""
+
+    said: str
+    task: asyncio.Task[Done]
+    began: float  # Seconds of the loop's clock
+    stopped: bool = False  # Whether a person ended it
+
+
+class StoppedJobError(GlassineError):
+    """A person ended the job."""
 
 
 class _ServerEndedError(Exception):
@@ -100,15 +119,17 @@ class Workers:
         self._ready = False
         self._ended: dict[int, asyncio.Future[int]] = {}
         self._pids: dict[int, int] = {}
-        self._count = 0
+        self._count = self._n_jobs = 0
+        self._room: JobRoom | None = None
+        self.running: dict[int, RunningJob] = {}  # Jobs that have words for people, by number
 
     async def start(self) -> None:
-        """Start the process that others are forked from, where the system forks."""
-        if not hasattr(os, "fork"):
-            return
+        """Remove what desks left that were killed, and start the process that others are forked from."""
+        await asyncio.to_thread(clear_rooms)
+        self._room = JobRoom()
         self._server = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "glassine.desk.forking", str(MEMORY), str(SECONDS)),
-            cwd=tempfile.gettempdir(),
+            cwd=self._room.path,
             env={**ENVIRONMENT, "PATH": os.defpath},
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -118,14 +139,16 @@ class Workers:
         self._listening = asyncio.create_task(self._listen(self._server))
 
     async def stop(self) -> None:
-        """End the process that others are forked from."""
-        if self._server is None or self._listening is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            self._server.kill()
-        await self._listening
-        await self._server.wait()
-        self._server = None
+        """End the process that others are forked from, and remove the folder of the jobs."""
+        if self._server is not None and self._listening is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._server.kill()
+            await self._listening
+            await self._server.wait()
+            self._server = None
+        if self._room is not None:
+            self._room.close()
+            self._room = None
 
     async def run(self, job: Job) -> Done:
         """Run a job and return how it ended; nothing that it left stays.
@@ -134,15 +157,42 @@ class Workers:
         ------
         DeskError
             If a file to read is not the one that the job names by its hash.
+        StoppedJobError
+            If a person ended the job.
         """
-        if job.forked and self._ready:
+        if not job.said:
+            return await self._run_any(job)
+        self._n_jobs += 1
+        number, loop = self._n_jobs, asyncio.get_running_loop()
+        running = RunningJob(job.said, loop.create_task(self._run_any(job)), loop.time())
+        self.running[number] = running
+        try:
+            return await running.task
+        except asyncio.CancelledError:
+            if not running.stopped:
+                raise
+            raise StoppedJobError("it was stopped before it ended.") from None
+        finally:
+            del self.running[number]
+
+    def end(self, number: int) -> bool:
+        """End a job by its number, and return whether it was running."""
+        running = self.running.get(number)
+        if running is None:
+            return False
+        running.stopped = True
+        running.task.cancel()
+        return True
+
+    async def _run_any(self, job: Job) -> Done:
+        if job.forked and self._ready and not job.opens:
             # Its end is none of this job, which runs again in a process of its own.
             with contextlib.suppress(_ServerEndedError):
                 return await self._in_folder(job, self._forked)
         return await self._in_folder(job, self._started)
 
     async def _in_folder(self, job: Job, begin: Begin) -> Done:
-        folder = Path(tempfile.mkdtemp(prefix="glassine-desk-"))
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=None if self._room is None else self._room.path))
         try:
             return await self._run(job, folder, begin)
         finally:
@@ -172,6 +222,8 @@ class Workers:
             digest = await asyncio.to_thread(_copy, source, place / name)
             if digest != job.digests.get(name, digest):
                 raise DeskError(f"{name} changed while it was being read.", remedy="Look at it again.", path=source)
+        for name, handle in job.opens.items():
+            (place / name).symlink_to(f"/dev/fd/{handle}")
         stopped = f"it took more than {SECONDS} seconds or too much memory."
         waiting = asyncio.create_task(begin(job, folder))
         try:
@@ -238,6 +290,7 @@ class Workers:
                 stdout=out,
                 stderr=said,
                 start_new_session=True,
+                pass_fds=tuple(job.opens.values()),
             )
             try:
                 return await process.wait()

@@ -6,6 +6,7 @@ import math
 import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Context
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -249,19 +250,34 @@ class Real:
         """Return the index of the last grid value at or below ``value``."""
         return math.floor((value - exact(self.lo)) / exact(resolution))
 
+    def _n_up_to(self, value: float | Fraction) -> int:
+        """Return how many grid values are at or below a value."""
+        if not isinstance(value, float) or not -FLOAT_WHOLE <= self.lo <= self.hi <= FLOAT_WHOLE:
+            return max(0, self._grid_index(min(exact(value), exact(self.hi)), self.resolution or 1) + 1)
+        if value < self.lo:
+            return 0
+        # Decimals are as exact as fractions, and several times as fast.
+        value, first = float(min(value, self.hi)), _DECIMALS.create_decimal(repr(self.lo))
+        within = _DECIMALS.subtract(_DECIMALS.create_decimal(repr(value)), first)
+        return int(_DECIMALS.divide_int(within, _DECIMALS.create_decimal(repr(self.resolution)))) + 1
+
     def measure(self, lo: float | Fraction, hi: float | Fraction) -> int | Fraction:
         """Return the number of grid values v with ``lo < v <= hi``, or the length of that interval."""
         if lo == math.inf or hi == -math.inf:
             return 0
-        bottom, top = exact(self.lo), exact(self.hi)
-        right = top if hi == math.inf else min(top, exact(hi))
         if self.resolution is None:
+            bottom, top = exact(self.lo), exact(self.hi)
+            right = top if hi == math.inf else min(top, exact(hi))
             left = bottom if lo == -math.inf else max(bottom, exact(lo))
             return max(Fraction(0), right - left)
-        first = 0 if lo == -math.inf else max(0, self._grid_index(exact(lo), self.resolution) + 1)
-        return max(0, self._grid_index(right, self.resolution) - first + 1) + _n_codes_beyond(self, lo, hi)
+        below = 0 if lo == -math.inf else self._n_up_to(lo)
+        return max(0, self._n_up_to(self.hi if hi == math.inf else hi) - below) + _n_codes_beyond(self, lo, hi)
 
 
+FLOAT_WHOLE = 2**53
+"""Up to here the decimal of a double that is a whole number is that number."""
+_DECIMALS = Context(prec=700)
+"""Digits of the most steps of the smallest size between bounds."""
 AS_CATEGORY = "Declare a category."
 
 

@@ -221,13 +221,20 @@ def on_grid(attribute: Attribute, threshold: float) -> bool:
     # A Binary or Category attribute has one way to be cut between two codes, so every threshold is.
     if not isinstance(attribute, Integer | Real):
         return True
+    grid = _public_points(attribute)
+    if isinstance(attribute, Integer):
+        # Between two whole numbers every threshold is the same cut.
+        return math.floor(threshold) in grid
+    return threshold in grid or (single_sides(threshold) is not None and any(is_bound_of(threshold, p) for p in grid))
+
+
+@lru_cache(maxsize=1024)
+def _public_points(attribute: Integer | Real) -> frozenset[float]:
+    """Return the public cut points of a number; of whole numbers, the largest at or below each."""
     amounts = _amounts(attribute)
     grid = {*public_grid(attribute), *itertools.chain.from_iterable(amounts[2] if amounts else ())}
     grid |= {*code_cuts(attribute)}
-    if isinstance(attribute, Integer):
-        # Between two whole numbers every threshold is the same cut.
-        return any(math.floor(point) == math.floor(threshold) for point in grid)
-    return threshold in grid or (single_sides(threshold) is not None and any(is_bound_of(threshold, p) for p in grid))
+    return frozenset(map(math.floor, grid) if isinstance(attribute, Integer) else grid)
 
 
 def are_adjacent(attribute: Attribute, below: float, above: float) -> bool:

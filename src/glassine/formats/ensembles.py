@@ -62,10 +62,10 @@ def _certain(trees: Sequence[DecisionTree], n_records: int | None) -> tuple[int,
     """Return the figures of the tree whose pure leaves make most outcomes certain; None without counts of classes."""
     worst: tuple[int, int] | None = None
     for tree in trees:
-        pure, known = pure_leaves(tree), [cell.evidence.size for cell in tree.cells]
-        if pure is None or None in known:
+        pure, counted = pure_leaves(tree), [cell.evidence.size for cell in tree.cells]
+        if pure is None or None in counted:
             return None
-        sizes: Ints = np.array(known)
+        sizes: Ints = np.array(counted)
         # Which of all training records a bootstrap drew is another matter.
         total = int(sizes.sum()) if n_records is None else n_records
         own = int(np.minimum(sizes[pure], unseen(len(sizes))).sum()), total

@@ -149,7 +149,7 @@ ADDITIVE: Codec[AdditiveModel] = record(
     head={"schema": SCHEMA, "kind": KIND},
     order=(
         *("attributes", "classes", "link", "target", "target_bounds", "source", "guarantee"),
-        *("intercept", "terms", "edits", "scorecard"),
+        *("sizes", "intercept", "terms", "edits", "scorecard"),
     ),
 )
 FACTOR: Codec[Any] = choice(
@@ -250,6 +250,11 @@ def layout(value: object, margin: str = "") -> str:
         lines = [f"{inner}{_plain(key)}: {layout(entry, inner)}" for key, entry in value.items()]
         return "{\n" + ",\n".join(lines) + f"\n{margin}}}"
     if isinstance(value, list) and any(isinstance(entry, dict | list) for entry in value):
+        if all(entry is None or (type(entry) is list and set(map(type, entry)) <= {int}) for entry in value):
+            # Counts of thousands of nodes: Python writes lists of whole numbers as JSON does, ten times as fast.
+            return (
+                "[\n" + ",\n".join(f"{inner}{'null' if entry is None else entry}" for entry in value) + f"\n{margin}]"
+            )
         return "[\n" + ",\n".join(f"{inner}{layout(entry, inner)}" for entry in value) + f"\n{margin}]"
     return _plain(value)
 
@@ -274,6 +279,8 @@ def write_json_model(model: PublishedModel | TreeEnsemble, domain: Domain | None
 
 def write_sizes_in_schema_1(model: PublishedModel, domain: Domain | None = None) -> str:
     """Return the JSON file of a model as it was written before schema 2, with the key ``sizes`` in schema 1."""
+    if getattr(model, "sizes", "stored") == "stored":
+        raise UnsupportedModelError("a model without the key has one form.", remedy="Write that.")
     return write_json_model(model, domain).replace(SIZED, SCHEMA, 1)
 
 

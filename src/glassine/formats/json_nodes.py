@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+import math
+from collections.abc import Callable, Iterator, Mapping
+from itertools import repeat
 from typing import Any
 
-from glassine.codec import FLOAT, LIST, OBJECT, SCALAR, Codec, Field, Refused, choice, listed, record
-from glassine.domain import Between, OneOf
+from glassine.codec import FLOAT, LARGEST, LIST, OBJECT, SCALAR, Codec, Field, Refused, choice, listed, record
+from glassine.domain import Between, Literal, OneOf
 from glassine.domain.domain import COMPARED
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, Node
@@ -40,9 +41,12 @@ ROWS: Codec[tuple[Node, ...]] = listed(NODE)
 MOST_ROWS = 10_000
 """Nodes up to which each is an object; more are columns, which take a sixth of the bytes and the memory."""
 
+MOST_MADE = 65_536
+"""Values that are kept so that each is made once."""
+
 
 class _Columns:
-    """Flat objects by key: a list for each key, null where an object lacks it."""
+    """Flat objects by key: a list for each key, null where an object lacks it; keys in order of their first use."""
 
     def __init__(self) -> None:
         self.plain: dict[str, list[Any]] = {}
@@ -50,8 +54,9 @@ class _Columns:
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Add an object."""
-        for key in row.keys() - self.plain.keys():
-            self.plain[key] = [None] * self._number
+        for key in row:
+            if key not in self.plain:
+                self.plain[key] = [None] * self._number
         for key, column in self.plain.items():
             column.append(row.get(key))
         self._number += 1
@@ -62,8 +67,24 @@ def _rows(plain: Mapping[str, Any], number: int) -> Iterator[dict[str, Any]]:
     for key, column in plain.items():
         if len(LIST.decode(column)) != number:
             raise Refused(f"must hold {number:,} values, one for each, got {len(column):,}").within(f".{key}")
-    for i in range(number):
-        yield {key: column[i] for key, column in plain.items() if column[i] is not None}
+    keys = tuple(plain)
+    for values in zip(*plain.values(), strict=True) if keys else repeat((), number):
+        yield {key: value for key, value in zip(keys, values, strict=True) if value is not None}
+
+
+def _made_once(codec: Codec[Any]) -> Callable[[dict[str, Any]], Any]:
+    """Return the decoder of a codec that makes each value once: of thousands of leaves, many say the same."""
+    made: dict[str, Any] = {}
+
+    def decode(plain: dict[str, Any]) -> Any:
+        key = repr(plain)
+        if key not in made:
+            if len(made) >= MOST_MADE:
+                made.clear()
+            made[key] = codec.decode(plain)
+        return made[key]
+
+    return decode
 
 
 def written_nodes(nodes: tuple[Node, ...]) -> Any:
@@ -74,10 +95,14 @@ def written_nodes(nodes: tuple[Node, ...]) -> Any:
 def in_columns(nodes: tuple[Node, ...]) -> Any:
     """Return nodes as columns: branches of each node, then conditions and children of all."""
     literals, evidence = _Columns(), _Columns()
+    encoded: dict[int, Any] = {}
     for node in nodes:
-        evidence.add(EVIDENCE.encode(node.evidence))
+        own = id(node.evidence)
+        if own not in encoded:
+            encoded[own] = EVIDENCE.encode(node.evidence)
+        evidence.add(encoded[own])
         for branch in node.branches:
-            literals.add(LITERAL.encode(branch.literal))
+            literals.add(_condition(branch.literal))
     children = [branch.child for node in nodes for branch in node.branches]
     return {
         "branches": [len(node.branches) for node in nodes],
@@ -85,6 +110,31 @@ def in_columns(nodes: tuple[Node, ...]) -> Any:
         "child": children,
         **evidence.plain,
     }
+
+
+def _condition(literal: Literal) -> dict[str, Any]:
+    """Return a condition as :data:`LITERAL` has it, of which most are one bound of a number."""
+    if type(literal) is not Between or literal.negated or literal.missing:
+        plain: dict[str, Any] = LITERAL.encode(literal)
+        return plain
+    out: dict[str, Any] = {"attribute": literal.attribute}
+    if literal.lo != -math.inf:
+        out["above"] = float(literal.lo)
+    if literal.hi != math.inf:
+        out["at_most"] = float(literal.hi)
+    return out
+
+
+def _literal(plain: dict[str, Any]) -> Literal:
+    """Return the condition of an object as :data:`LITERAL` has it."""
+    if len(plain) == 2 and type(name := plain.get("attribute")) is str:
+        lo, hi = plain.get("above"), plain.get("at_most")
+        if type(lo) is float and abs(lo) <= LARGEST:
+            return Between(name, lo)
+        if type(hi) is float and abs(hi) <= LARGEST:
+            return Between(name, hi=hi)
+    literal: Literal = LITERAL.decode(plain)
+    return literal
 
 
 def read_nodes(plain: Any) -> tuple[Node, ...]:
@@ -97,14 +147,35 @@ def read_nodes(plain: Any) -> tuple[Node, ...]:
     if sum(columns["branches"]) != len(columns["child"]):
         raise Refused(f"must hold {sum(columns['branches']):,} places, one for each branch").within(".child")
     conditions = _rows(OBJECT.decode(plain.get("if", {})), len(columns["child"]))
-    branches = ({"if": literal, "child": child} for literal, child in zip(conditions, columns["child"], strict=True))
+    children = iter(columns["child"])
     own_columns = {key: column for key, column in plain.items() if key not in ("branches", "if", "child")}
+    rows, evidence_of = _rows(own_columns, len(columns["branches"])), _made_once(EVIDENCE)
+    leaves: dict[int, Node] = {}  # by the evidence, which the leaf keeps
     out = []
-    for number, (count, evidence) in enumerate(
-        zip(columns["branches"], _rows(own_columns, len(columns["branches"])), strict=True)
-    ):
+    for number, (count, row) in enumerate(zip(columns["branches"], rows, strict=True)):
+        place = ""
         try:
-            out.append(NODE.decode({"branches": list(islice(branches, count)), **evidence}))
+            branches = []
+            for at in range(count):
+                place = f".branches[{at}]"
+                branches.append(_branch(next(conditions), next(children)))
+            place = ""
+            evidence = evidence_of(row)
+            if branches:
+                out.append(Node(branches=tuple(branches), evidence=evidence))
+            else:
+                out.append(leaves.setdefault(id(evidence), Node(evidence=evidence)))
         except Refused as refused:
-            raise refused.within(f"[{number}]") from None
+            raise refused.within(f"[{number}]{place}") from None
     return tuple(out)
+
+
+def _branch(condition: dict[str, Any], child: Any) -> Branch:
+    """Return a branch as :data:`BRANCH` has it."""
+    if type(child) is not int:
+        branch: Branch = BRANCH.decode({"if": condition, "child": child})
+        return branch
+    try:
+        return Branch(_literal(condition), child)
+    except Refused as refused:
+        raise refused.within(".if") from None

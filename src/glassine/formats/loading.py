@@ -12,7 +12,7 @@ from typing import Any, TypeVar, overload
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
 from glassine.exports import Displayed
-from glassine.files import FileContent, check_readable, read_bytes, write_bytes
+from glassine.files import FileContent, check_readable, read_bytes, unreadable_again, write_bytes
 from glassine.formats.builder import place_of
 from glassine.formats.canonical import FileForm, clean_copy, described, is_canonical, writer_of, written
 from glassine.formats.conditions import conformed
@@ -328,9 +328,39 @@ def write_model(
         If the file cannot be written, exists and is not to be replaced, or is larger than what :func:`load_model`
         reads.
     """
-    data = written(model, writer(to, model), domain)
-    check_readable(data, path)
+    form = writer(to, model)
+    data = written(model, form, domain)
+    check_written(data, path, form, model, domain)
     write_bytes(data, path, replaces=overwrite)
+
+
+NOT_READ_BACK = ("json", "sql", "python")
+"""Formats of which :func:`check_written` reads nothing back."""
+
+
+def check_written(
+    data: bytes,
+    path: str | os.PathLike[str],
+    form: Format,
+    model: PublishedModel | TreeEnsemble,
+    domain: Domain | None = None,
+) -> None:
+    """Raise UnreadableFileError if the bytes of a model in a format could not be read again, before they are written.
+
+    They are read: each reader has its limits, on lines, objects, elements or rules. Of JSON those on bytes and
+    values are all there are. SQL and Python have no reader, and pickles are code.
+    """
+    check_readable(data, path)
+    if form.to in NOT_READ_BACK or is_pickle(data):
+        return
+    file = FileContent(path=Path(path), data=data)
+    try:
+        if isinstance(model, TreeEnsemble):
+            load_forest(file, domain)
+        else:
+            load_model(file, domain)
+    except GlassineError as error:
+        raise unreadable_again(path, error) from None
 
 
 def _one(content: object, kind: Content, domain: Domain | None, tree: int | None) -> PublishedModel:

@@ -19,7 +19,7 @@ class NearMiss:
     ----------
     kind : {"text", "values", "bytes"}
         What the content is taken as.
-    known : callable
+    recognizes : callable
         Returns whether a content is of the kind.
     what : str
         What it is, as a message says it.
@@ -28,7 +28,7 @@ class NearMiss:
     """
 
     kind: Content
-    known: Callable[[Any], bool]
+    recognizes: Callable[[Any], bool]
     what: str
     remedy: str
 
@@ -125,5 +125,5 @@ NEAR_MISSES = (
 def refuse_near_miss(content: object, kind: Content) -> None:
     """Raise UnsupportedModelError if a content is nearly one that is read."""
     for one in NEAR_MISSES:
-        if one.kind == kind and one.known(content):
+        if one.kind == kind and one.recognizes(content):
             raise UnsupportedModelError(f"it is {one.what}.", remedy=one.remedy)

@@ -27,7 +27,7 @@ LINKS: dict[str, Link] = {"logit": "logit", "softmax": "softmax"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class SegmentGroup:
     """Trees that one model combines to a share of each class, or to a number.
 
     Attributes
@@ -69,7 +69,7 @@ class Group:
         return tuple(factor * weight for weight in weights)
 
 
-def groups_of(top: Element) -> tuple[list[Group], Element | None]:
+def groups_of(top: Element) -> tuple[list[SegmentGroup], Element | None]:
     """Return the trees of a MiningModel, and the regression that makes classes of their scores, if there is one.
 
     Raises
@@ -111,9 +111,9 @@ def _segments(model: Element) -> list[tuple[Element, float]]:
     return out
 
 
-def _group(path: tuple[Element, ...], segments: list[tuple[Element, float]], method: str) -> Group:
+def _group(path: tuple[Element, ...], segments: list[tuple[Element, float]], method: str) -> SegmentGroup:
     trees, weights = zip(*segments, strict=True)
-    return Group(path=path, trees=trees, weights=weights, method=method)
+    return SegmentGroup(path=path, trees=trees, weights=weights, method=method)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Member:
     scale: float
 
 
-def members_of(groups: list[Group], *, chained: bool) -> list[Member]:
+def members_of(groups: list[SegmentGroup], *, chained: bool) -> list[Member]:
     """Return the trees; of several groups as long as each other the first of each, then the second, ..."""
     rows = [
         [Member(tree, group.path, scale) for tree, scale in zip(group.trees, group.scales(chained), strict=True)]
@@ -203,8 +203,8 @@ class EnsembleReader:
             if self.last is not None or not even or group.method not in (*MEANS, *VOTES):
                 return None
             return Scoring(forest=_voting(forest) if group.method in VOTES else forest, link="shares")
-        known = all(own.method in (*MEANS, *SUMS) for own in self.groups)
-        if not known or self.top.attributes.get("functionName") != (
+        summed = all(own.method in (*MEANS, *SUMS) for own in self.groups)
+        if not summed or self.top.attributes.get("functionName") != (
             "regression" if self.last is None else "classification"
         ):
             return None
@@ -214,7 +214,7 @@ class EnsembleReader:
             return None
         return Scoring(forest=forest, link="identity", base=(self._constant(group),), mean=group.method in MEANS)
 
-    def _constant(self, group: Group) -> float:
+    def _constant(self, group: SegmentGroup) -> float:
         return rescaling(group.path[-1], "MiningModel")[1]
 
     def _after(self, forest: Forest, last: Element) -> Scoring | None:

@@ -84,8 +84,8 @@ def rescaling(model: Element, what: str) -> tuple[float, float]:
         If it rounds or bounds the number besides, or names one that stands for no prediction.
     """
     targets = [target for part in model.below("Targets") for target in part.below("Target")]
-    known = {"field", "optype", "rescaleFactor", "rescaleConstant"}
-    if len(targets) > 1 or any(set(t.attributes) - known or t.below("TargetValue") for t in targets):
+    rescaling = {"field", "optype", "rescaleFactor", "rescaleConstant"}
+    if len(targets) > 1 or any(set(t.attributes) - rescaling or t.below("TargetValue") for t in targets):
         raise UnsupportedModelError(
             f"the {what} rounds, bounds or fills its predictions in Targets, which is not read.",
             remedy="Write the file without Targets.",

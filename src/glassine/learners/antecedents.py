@@ -86,7 +86,7 @@ class LiteralPlan:
             for name, number in numbers.items()
             if isinstance(number, Integer | Real) and number.codes
         }
-        return Quantiles(points=points, number=self.n_quantiles, apart=special)
+        return Quantiles(points=points, number=self.n_quantiles, special=special)
 
     def with_cuts(self, cuts: Mapping[str, Sequence[float]]) -> list[Literal]:
         """Return the literals, with thresholds at the quantiles that were asked for."""

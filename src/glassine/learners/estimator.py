@@ -24,7 +24,7 @@ from glassine.learners.budget import check_stated, warn_of
 from glassine.learners.declared import DeclaresItsClass
 from glassine.learners.intake import Intake, read_records
 from glassine.learners.memory import record_bytes
-from glassine.learners.publishing import decision_path, probabilities
+from glassine.learners.publishing import by_weight, decision_path, probabilities
 from glassine.learners.ranges import public_range
 from glassine.learners.reading import check_domain
 from glassine.models import AdditiveModel, DecisionTree, RuleList
@@ -59,7 +59,7 @@ ORDER = (
     *("accuracy_share", "base_rate_share", "leaf_counts_share", "quantile_share", "n_quantiles"),
     *("split_weight", "rule_weight", "confidence", "penalty"),
     *("min_samples_split", "min_samples_leaf", "min_impurity_decrease"),
-    *("calibration_share", "bins", "monotone", "interactions", "reserve"),
+    *("calibration_share", "bins", "monotone", "interactions", "reserve", "follows", "sites"),
     *("validation_fraction", "expected_fits", "shape"),
     *("ledger", "dataset", "records_per_person", "person_weights"),
     *("memory_limit", "time_limit", "progress", "random_state"),
@@ -276,6 +276,8 @@ def fitted(
 ) -> dict[str, Any]:
     """Return the fitted attributes of a learner by name."""
     classes = {"classes_": class_array(metadata.classes)} if metadata.classes else {}
+    # Of a private fit, what is public says nothing of weights: it has none.
+    model = by_weight(model, getattr(metadata, "per_record", 1))
     return {"model_": model, "certificate_": certificate, "domain_": metadata.domain, **classes}
 
 
@@ -304,14 +306,19 @@ class OrdinaryLearner(DeclaresItsClass, ABC):
         y : array-like of shape (n,), or str
             Classes, of a regressor numbers, or the name of the column of ``X`` that holds them.
         sample_weight : array-like of shape (n,), optional
-            How many records each row stands for; whole numbers. A weight is worth as many copies of its row, for
-            ``min_samples_leaf`` as well.
+            How many records each row counts as, in the objective and in every published sum; numbers of at least 0.
+            A whole weight is worth as many copies of its row. If some weights are fractions, limits on numbers of
+            records, such as ``min_samples_leaf``, count rows; and counts are published as rounded sums of weights,
+            which the model says (``model_.sizes``), so that no audit takes them for numbers of records. Fractions that
+            are no sums of halves, quarters and so on are rounded: each by at most ``n / 2^31`` of the mean weight.
+            Penalties and priors are in records: scale weights so that their mean is 1, unless they are counts.
 
         Raises
         ------
         InvalidParameterError, InvalidDataError
-            If a parameter is out of its range, there are too few records for a leaf, or the data do not fit the domain
-            or the model.
+            If a parameter is out of its range, there are too few records for a leaf, the data do not fit the domain
+            or the model, or weights are negative, missing, infinite, all zero, or add up to too much: 2^53, of
+            fractions 2^31.
         ClassTooLargeError
             If what has to be tabulated may exceed a limit.
         """

@@ -35,12 +35,12 @@ from glassine.learners.reading import (
     check_domain,
     check_target,
     first_column,
-    multiplicities_of,
     name_columns,
     named,
     open_table,
     pop_target,
     take_rows,
+    weights_of,
     without_target,
 )
 from glassine.models.guarantee import DOMAIN_FROM_DATA
@@ -86,7 +86,7 @@ def read_training(
     persons = times if isinstance(times, CountedPersons) else None
     sample_weight = None if isinstance(times, CountedPersons) else times
     target = target_name(y)
-    multiplicities = None
+    multiplicities, per_record = None, 1
     if isinstance(X, CountTable):
         X, y, multiplicities, domain = open_table(X, y)
     elif isinstance(y, str):
@@ -111,7 +111,7 @@ def read_training(
         # A refusal would reveal that such a record is there: it is left out, and its number is nowhere kept.
         rows = labels >= 0
     if sample_weight is not None:
-        multiplicities = multiplicities_of(sample_weight, len(labels))
+        multiplicities, per_record = weights_of(sample_weight, len(labels))
     if multiplicities is not None:
         rows &= multiplicities > 0
         multiplicities = multiplicities[rows]
@@ -140,6 +140,7 @@ def read_training(
         domain=whole,
         classes=class_values,
         caveats=tuple(caveats),
+        per_record=per_record,
     )
     return intake if persons is None else _of_persons(intake, persons.take(rows))
 
@@ -172,7 +173,7 @@ def _left_in_place(
         strict=strict,
         keep_undeclared=keep_undeclared,
         keep=target,
-        only={target: Category(declared, missing=True)} if declared is not None and left_out else {},
+        required={target: Category(declared, missing=True)} if declared is not None and left_out else {},
     )
     values, counts = table.totals({name: attributes[name] for name in attributes})
     if not counts.sum() and not private:

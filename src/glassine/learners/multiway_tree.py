@@ -149,6 +149,8 @@ class _Growth:
         self.domain, self.columns, self.labels, self.rules = intake.domain, intake.columns, intake.labels, rules
         n = len(intake.labels)
         self.weights = np.ones(n, dtype=np.int64) if intake.multiplicities is None else intake.multiplicities
+        # Where weights are fractions, the records of a node are its rows.
+        self.of_rows = intake.per_record > 1
         self.n_classes = len(intake.classes)
 
     def nodes(self) -> list[Node]:
@@ -161,9 +163,8 @@ class _Growth:
             counts = self.counts(rows)
             label = int(counts.argmax())
             own = Evidence(counts=tuple(counts.tolist()), label=label)
-            split = (
-                self.best(rows, counts) if counts.sum() >= self.rules.smallest and depth < self.rules.deepest else None
-            )
+            large = (len(rows) if self.of_rows else counts.sum()) >= self.rules.smallest
+            split = self.best(rows, counts) if large and depth < self.rules.deepest else None
             if split is None or not split.gain >= self.rules.gain * n:
                 out[index] = Node(evidence=own)
                 continue

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 from scipy import sparse
 
-from glassine.models import DecisionTree, Evidence, RuleList, cell_probabilities
+from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList, cell_probabilities
 from glassine.models.records import read_records
+from glassine.models.transform import rewritten
 from glassine.records.arrays import Array, Ints
 from glassine.records.columns import ConformedColumns
+
+M = TypeVar("M", DecisionTree, RuleList, AdditiveModel, DecisionTree | RuleList | AdditiveModel)
 
 # Class counts of leaves or rules as one noisy histogram, and the probabilities that follow from it.
 
@@ -28,6 +33,32 @@ def evidence_of(
         )
         for i, label in enumerate(labels)
     )
+
+
+def by_weight(model: M, per_record: int) -> M:
+    """Return a model whose counts are parts of records with counts of whole records, and shares by weight.
+
+    With one part a record nothing changes. Otherwise numbers of records are rounded sums of weights, and the model says
+    that they are. The scores and weights of an additive model stay as they are.
+    """
+    if per_record == 1:
+        return model
+    if isinstance(model, AdditiveModel):
+        return replace(model, sizes="derived")
+    # Of rounded counts that of a node need not be the sum of those below it.
+    inner = {place for place, node in enumerate(getattr(model, "nodes", ())) if node.branches}
+
+    def of_records(place: int, own: Evidence) -> Evidence:
+        if place in inner:
+            return Evidence()
+        if own.counts is None:
+            return replace(own, total=None if own.total is None else round(own.total / per_record))
+        size = sum(own.counts)
+        shares = tuple(count / size for count in own.counts) if size else None
+        counts = tuple(round(count / per_record) for count in own.counts)
+        return replace(own, counts=counts, probabilities=shares, weighted=True)
+
+    return rewritten(replace(model, approximate=True, sizes="derived"), evidence=of_records)
 
 
 def probabilities(model: DecisionTree | RuleList) -> Array:

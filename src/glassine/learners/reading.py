@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -245,33 +246,62 @@ def records_at(places: AnyArray, counts: Ints, size: int) -> Ints:
     return out
 
 
-def multiplicities_of(sample_weight: object, n: int) -> Ints:
-    """Return how many records each row stands for; what is not that is refused."""
+MOST_PARTS = 2**32
+"""Parts of all records together, where weights are fractions: sums of costs and residuals of them are exact."""
+
+MOST_HALVINGS = 52
+"""Halvings of a record to a part, at most."""
+
+
+class Weights(NamedTuple):
+    """How many records each row stands for: ``parts`` (n,) of one record, of which ``per_record`` make one."""
+
+    parts: Ints
+    per_record: int
+
+
+def weights_of(sample_weight: object, n: int) -> Weights:
+    """Return how many records each row stands for; what is no such number is refused.
+
+    Whole weights are kept as they are. Fractions become multiples of a power of two: the coarsest that is exact, or the
+    finest of which all together are at most :data:`MOST_PARTS`. That moves the weight of any of n rows by at most
+    ``n / 2^31`` of the mean weight, and no weight to zero.
+    """
     weights = np.full(n, sample_weight) if isinstance(sample_weight, int | float) else np.asarray(sample_weight)
     if weights.shape != (n,):
         raise InvalidDataError(
             f"{parameter('sample_weight')} must have shape ({n},), got {weights.shape}.", remedy="Give one per record."
         )
-    if not np.issubdtype(weights.dtype, np.number) or not (np.asarray(weights, dtype=float) >= 0).all():
+    # Of complex numbers the imaginary part would be dropped.
+    if weights.dtype.kind not in "iuf" or not (np.asarray(weights, dtype=float) >= 0).all():
         raise InvalidDataError(
             f"{parameter('sample_weight')} must hold numbers of at least 0.", remedy="Drop the records instead."
         )
-    whole = np.asarray(weights, dtype=float)
-    if not (whole == np.floor(whole)).all() or not (whole < 2**53).all():
-        raise InvalidDataError(
-            f"{parameter('sample_weight')} must hold whole numbers: how many records a row stands for.",
-            remedy="Scale and round them.",
-        )
-    if not whole.any():
+    exact = np.asarray(weights, dtype=float)
+    if not exact.any():
         raise InvalidDataError(
             f"{parameter('sample_weight')} must not be zero for every record.", remedy="Give some record a weight."
         )
-    if not whole.sum() < 2**53:
+    whole = bool((exact == np.floor(exact)).all())
+    most, words = (2**53, "2^53") if whole else (MOST_PARTS // 2, "2^31")
+    with np.errstate(over="ignore"):
+        summed = float(exact.sum())
+    if not summed < most:
         raise InvalidDataError(
-            f"{parameter('sample_weight')} must add up to less than 2^53 records, got {whole.sum():.3g}.",
+            f"{parameter('sample_weight')} must add up to less than {words} records, got {summed:.3g}.",
             remedy="Divide all weights by a common factor.",
         )
-    return whole.astype(np.int64)
+    if whole:
+        return Weights(exact.astype(np.int64), 1)
+    finest = math.floor(math.log2(MOST_PARTS / summed))
+    if not finest <= MOST_HALVINGS:
+        raise InvalidDataError(
+            f"{parameter('sample_weight')} must add up to more than 2^-20 records, got {summed:.3g}.",
+            remedy="Multiply all weights by a common factor: they are numbers of records.",
+        )
+    halvings = next((k for k in range(finest) if (exact * 2.0**k == np.floor(exact * 2.0**k)).all()), finest)
+    parts = np.where(exact > 0, np.maximum(np.rint(exact * 2.0**halvings), 1), 0)
+    return Weights(parts.astype(np.int64), 2**halvings)
 
 
 def take_rows(records: object, rows: Bools) -> Any:
@@ -314,6 +344,11 @@ class EngineIntake:
     def weights(self) -> dict[str, str]:
         """Nothing: an engine knows no persons."""
         return {}
+
+    @property
+    def per_record(self) -> int:
+        """Parts of one record: an engine counts whole ones."""
+        return 1
 
     @property
     def columns(self) -> ConformedColumns:

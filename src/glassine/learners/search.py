@@ -52,7 +52,7 @@ RUNS_PER_SETTING = 10
 class _Plan:
     """A search that is planned: its candidates, and what each run and the choice may spend."""
 
-    known: Metadata  # What is public of the records
+    metadata: Metadata  # What is public of the records
     settings: tuple[dict[str, Any], ...]  # The grid; tuple of dict
     # One for each setting, not fitted, with the epsilon and delta of a run; tuple of estimators.
     candidates: tuple[Any, ...]
@@ -67,7 +67,7 @@ class _Plan:
     @property
     def account(self) -> FitAccount:
         """What the search may spend."""
-        return FitAccount(total=self.epsilon, delta=self.delta, unit=self.known.unit)
+        return FitAccount(total=self.epsilon, delta=self.delta, unit=self.metadata.unit)
 
     @property
     def question(self) -> BestOfRuns:
@@ -93,8 +93,8 @@ class _Plan:
             epsilon=float(self.epsilon),
             delta=float(self.delta),
             events=self.question.events(self.account.part(Fraction(1))),
-            neighboring=relation_of(self.known.unit),
-            unit=self.known.unit,
+            neighboring=relation_of(self.metadata.unit),
+            unit=self.metadata.unit,
             assumptions=() if certificate is None else certificate.assumptions,
             caveats=() if paid is None else paid.caveats,
             public={**({} if certificate is None else certificate.public), "search": search},
@@ -334,7 +334,7 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
             lost = lost or price.delta > 0
             plans.append(planned)
         plan = _Plan(
-            known=metadata,
+            metadata=metadata,
             settings=settings,
             candidates=candidates,
             plans=tuple(plans),
@@ -379,7 +379,7 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
         model = replace(model, guarantee=guarantee)
         certificate = replace(claim, model=fingerprint(model))
         estimator = plan.candidates[place]
-        keep(estimator, {**plan.known.features, **released} | {"model_": model, "certificate_": certificate})
+        keep(estimator, {**plan.metadata.features, **released} | {"model_": model, "certificate_": certificate})
         estimator.set_params(domain=self.estimator.domain, classes=self.estimator.classes)
         return {
             "best_params_": plan.settings[place],

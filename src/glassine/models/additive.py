@@ -11,7 +11,7 @@ from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import InvalidModelError, first_of, parameter
 from glassine.exports import Displayed
 from glassine.models.bins import checked_range
-from glassine.models.evidence import are_exact, check_classes, check_guarantee
+from glassine.models.evidence import SizeOrigin, are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
 from glassine.models.linear import linear
 from glassine.models.regression import RegressionModel
@@ -57,6 +57,8 @@ class AdditiveModel(Displayed, ScoringModel):
         released.
     scorecard : Scorecard, optional
         What a point is worth, and the risk at each total, of a model whose scores are whole points.
+    sizes : {"stored", "derived", "stated"}, default="stored"
+        Where numbers of records in bins come from; derived ones are sums of weights.
 
     Raises
     ------
@@ -83,6 +85,7 @@ class AdditiveModel(Displayed, ScoringModel):
     guarantee: Guarantee | None = None
     edits: tuple[Edit, ...] = ()
     scorecard: Scorecard | None = None
+    sizes: SizeOrigin = "stored"
 
     def __post_init__(self) -> None:
         for name in ("attributes", "terms", "intercept", "edits", *(("classes",) if self.classes is not None else ())):
@@ -153,7 +156,7 @@ class AdditiveModel(Displayed, ScoringModel):
     @property
     def counts_are_exact(self) -> bool:
         """Whether weights, where published, are the counts of the records, without noise."""
-        return are_exact(False, self.guarantee)
+        return are_exact(self.sizes == "derived", self.guarantee)
 
     def term(self, name: str) -> Term:
         """Return the term of a name.

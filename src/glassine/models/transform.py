@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from glassine.budget import current
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Literal
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
@@ -19,13 +20,20 @@ from glassine.records.arrays import AnyArray, Bools
 
 Moves: TypeAlias = Mapping[Literal, Literal | None]
 Kept: TypeAlias = tuple[Literal, int, "State"]
-Where: TypeAlias = Callable[[str, Literal | None], Bools]
+Where: TypeAlias = Callable[[str, Literal | None], int]
 
+BETWEEN = 1024
+"""Nodes between two looks at the clock."""
 MOST_MASKS = 4096
 """Masks of conditions that are kept while a tree is moved: its nodes share most of them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def mask_of(flags: Bools) -> int:
+    """Return flags as a bit mask, the first being the lowest bit."""
+    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+
+
+@dataclass(frozen=True, eq=False)
 class AttributeParts:
     """An attribute in parts that no literal divides, one value for each; the last part is a missing value."""
 
@@ -38,12 +46,31 @@ class AttributeParts:
             return np.zeros(len(self.possible), dtype=bool)
         return np.asarray(literal.holds(self.values) & self.possible)
 
+    def mask(self, literal: Literal | None) -> int:
+        """Return :meth:`where` as a bit mask, the first part being the lowest bit: of thousands of parts in order."""
+        if not isinstance(literal, Between) or literal.negated or self.values.dtype.kind != "f":
+            return mask_of(self.where(literal))
+        numbers = self.values[:-1]
+        first = 0 if literal.lo == -math.inf else int(np.searchsorted(numbers, literal.lo, side="right"))
+        last = max(first, int(np.searchsorted(numbers, literal.hi, side="right")))
+        return ((1 << last) - (1 << first) | literal.missing << len(numbers)) & self.all_possible
+
+    @cached_property
+    def all_possible(self) -> int:
+        """The possible parts as a bit mask."""
+        return mask_of(self.possible)
+
+    @property
+    def gap(self) -> int:
+        """A missing value, as a bit mask."""
+        return 1 << len(self.values) - 1
+
 
 Earlier: TypeAlias = dict[frozenset[str], list[dict[str, Bools]]]
 """What earlier rules leave possible of each attribute, by the attributes of which they leave something out."""
 
-State: TypeAlias = Mapping[str, tuple[Bools, Bools]]
-"""The possible values of each number: in the model before and after the move."""
+State: TypeAlias = Mapping[str, tuple[int, int]]
+"""The possible parts of each number as bit masks, the last bit a missing value: before and after the move."""
 
 
 def _parts(attribute: Attribute, literals: Iterable[Literal]) -> AttributeParts:
@@ -82,9 +109,9 @@ def _only_gap(mask: Bools) -> bool:
     return bool(mask[-1]) and not mask[:-1].any()
 
 
-def _stays(old: Bools, new: Bools) -> bool:
+def _stays(old: int, new: int, gap: int) -> bool:
     """Return whether values are left after the move; a missing value alone counts only where it was alone before."""
-    return bool(new[:-1].any()) or (_only_gap(new) and _only_gap(old))
+    return bool(new & ~gap) or new == old == gap
 
 
 def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree:
@@ -95,8 +122,8 @@ def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree
     space = _space(moves, domain, numbers_only=True)
 
     @lru_cache(maxsize=MOST_MASKS)
-    def where(name: str, literal: Literal | None) -> Bools:
-        return space[name].where(literal)
+    def where(name: str, literal: Literal | None) -> int:
+        return space[name].mask(literal)
 
     def settle(index: int, state: State) -> tuple[int, list[Kept]]:
         """Pass through nodes with one possible branch to the next leaf or true split."""
@@ -111,12 +138,14 @@ def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree
     stack = [(root, open_branches)]
     while stack:
         index, kept = stack.pop()
+        if len(nodes) % BETWEEN == 0:
+            current().ask_time("moving the tree's conditions")
         branches = []
         for moved, child, inside in kept:
             settled = settle(child, inside)
             branches.append(Branch(moved, settled[0]))
             stack.append(settled)
-        nodes[index] = replace(tree.nodes[index], branches=tuple(branches))
+        nodes[index] = Node(branches=tuple(branches), evidence=tree.nodes[index].evidence)
     moved_any = any(old != new for old, new in moves.items())
     return replace(tree, nodes=renumbered(nodes, root), approximate=tree.approximate or moved_any)
 
@@ -132,10 +161,10 @@ def _taken(
         if name not in space:
             kept.append((branch.literal if moved is None else moved, branch.child, state))
             continue
-        possible = space[name].possible
+        possible, gap = space[name].all_possible, space[name].gap
         old, new = rest.get(name, (possible, possible))
         old_in, new_in = old & where(name, branch.literal), new & where(name, moved)
-        if moved is not None and _stays(old_in, new_in):
+        if moved is not None and _stays(old_in, new_in, gap):
             kept.append((moved, branch.child, {**state, name: (old_in, new_in)}))
             rest[name] = (old & ~old_in, new & ~new_in)
         else:
@@ -143,20 +172,18 @@ def _taken(
     for name in dict.fromkeys(moved.attribute for moved, _, _ in kept if moved.attribute in rest):
         old_left, new_left = rest[name]
         # Missing values that no branch of the original took are left as they were.
-        if new_left[-1] and not old_left[-1]:
-            _give_gap(kept, name, tree)
+        if new_left & ~old_left & space[name].gap:
+            _give_gap(kept, name, tree, space[name].gap)
     return kept
 
 
-def _give_gap(kept: list[Kept], name: str, tree: DecisionTree) -> None:
+def _give_gap(kept: list[Kept], name: str, tree: DecisionTree, gap: int) -> None:
     """Let missing values of an attribute take the branch of most records, the first of several."""
     able = [i for i, (moved, _, _) in enumerate(kept) if moved.attribute == name]
     at = max(able, key=lambda i: tree.nodes[kept[i][1]].evidence.size or 0)
     moved, child, inside = kept[at]
     old, new = inside[name]
-    with_gap = new.copy()
-    with_gap[-1] = True
-    kept[at] = (replace(moved, missing=True), child, {**inside, name: (old, with_gap)})
+    kept[at] = (replace(moved, missing=True), child, {**inside, name: (old, new | gap)})
 
 
 def renumbered(nodes: Mapping[int, Node], root: int) -> tuple[Node, ...]:
@@ -168,7 +195,8 @@ def renumbered(nodes: Mapping[int, Node], root: int) -> tuple[Node, ...]:
         stack += [branch.child for branch in reversed(nodes[index].branches)]
     where = {index: i for i, index in enumerate(order)}
     return tuple(
-        replace(nodes[i], branches=tuple(Branch(b.literal, where[b.child]) for b in nodes[i].branches)) for i in order
+        Node(branches=tuple(Branch(b.literal, where[b.child]) for b in own.branches), evidence=own.evidence)
+        for own in map(nodes.__getitem__, order)
     )
 
 
@@ -185,6 +213,7 @@ def moved_rules(rules: RuleList, moves: Moves, domain: Domain) -> RuleList:
     before: Earlier = {}
     kept: list[Rule] = []
     for rule in rules.rules:
+        current().ask_time("moving the rules' conditions")
         moved = [moves[literal] for literal in rule.antecedent]
         old = _inside(rule.antecedent, rule.antecedent, space)
         new = _inside(rule.antecedent, moved, space)
@@ -349,8 +378,8 @@ def rewritten(
     if isinstance(model, DecisionTree):
         nodes = []
         for place, node in enumerate(model.nodes):
-            branches = tuple(replace(branch, literal=literal(branch.literal)) for branch in node.branches)
-            nodes.append(replace(node, branches=branches, evidence=evidence(place, node.evidence)))
+            branches = tuple(Branch(literal(branch.literal), branch.child) for branch in node.branches)
+            nodes.append(Node(branches=branches, evidence=evidence(place, node.evidence)))
         return replace(model, nodes=tuple(nodes))
     rules = (
         replace(rule, antecedent=tuple(map(literal, rule.antecedent)), evidence=evidence(place, rule.evidence))

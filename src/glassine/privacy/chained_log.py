@@ -7,7 +7,7 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -33,6 +33,8 @@ class LogForm:
     tables: Mapping[str, str]
     row: tuple[type, ...]  # Types of the columns of an entry: first its number, last its nonce and its hash
     tallies: tuple[str, ...] = ()  # Columns of the head between the number of entries and the hash
+    # Statements that create triggers on the entries, by name. They stop slips; the chain shows what goes around them.
+    triggers: Mapping[str, str] = field(default_factory=dict)
     entries: str  # What an undone journal would undo
     renew: str  # What to do about a file of another version
     restore: str  # What to do about a damaged file
@@ -89,7 +91,7 @@ class ChainedLog(Generic[Row]):
     def create(cls, connection: sqlite3.Connection) -> None:
         """Make the tables of an empty log, inside a transaction."""
         identity = secrets.token_bytes(BYTES)
-        for statement in cls.form.tables.values():
+        for statement in (*cls.form.tables.values(), *cls.form.triggers.values()):
             connection.execute(statement)
         zeros = ", 0" * len(cls.form.tallies)
         connection.execute(f"INSERT INTO head VALUES (1, ?, 0{zeros}, ?)", (identity, identity))  # noqa: S608, no input
@@ -172,8 +174,9 @@ class ChainedLog(Generic[Row]):
         ((mode,),) = self._connection.execute("PRAGMA journal_mode").fetchall()
         if mode != self._journal:
             raise self._damage(f"its journal mode is {mode!r}")
-        # Before anything is read from a table: a view or a trigger is code.
+        # Before anything is read from a table: a view or another trigger is code.
         expected = {("table", name, name, statement) for name, statement in form.tables.items()}
+        expected |= {("trigger", name, "log", statement) for name, statement in form.triggers.items()}
         if set(self._connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")) != expected:
             raise self._damage(f"its tables are not those of a {form.noun}")
         if self._connection.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:

@@ -79,7 +79,7 @@ class Distinct:
     checked: Mapping[str, Attribute] = field(default_factory=dict)  # Attributes whose cells may be refused
     keep_undeclared: bool = False
     keep: str | None = None  # A further column that distinguishes records, unchanged
-    only: Mapping[str, Attribute] = field(default_factory=dict)  # A record that lacks a value of these is left out
+    required: Mapping[str, Attribute] = field(default_factory=dict)  # A record that lacks a value of these is left out
     weights: str | None = None  # A column of weights
     share: tuple[int, int] = (0, 1)  # Which part of the keys, and of how many
 
@@ -87,7 +87,7 @@ class Distinct:
     def columns(self) -> list[str]:
         """The columns that are read."""
         further = [name for name in (self.keep, self.weights) if name is not None]
-        return list(dict.fromkeys([*self.keys.attributes, *self.checked, *self.only, *further]))
+        return list(dict.fromkeys([*self.keys.attributes, *self.checked, *self.required, *further]))
 
     @property
     def by(self) -> list[str]:
@@ -123,7 +123,7 @@ class Distinct:
         frame["n"] = np.where(good, weights, 0.0).astype(np.int64)
         frame["refused"], frame["invalid"] = refused, ~good
         out = pl.DataFrame(frame).with_columns(pl.col("invalid").cast(pl.Int64))
-        for name, attribute in self.only.items():
+        for name, attribute in self.required.items():
             values, _ = Reader(attribute).column(batch[name])
             out = out.filter(pl.Series(values >= 0 if values.dtype.kind == "i" else ~np.isnan(values)))
         if self.share[1] > 1:
@@ -330,8 +330,7 @@ def _of_spark_batches(parts: Iterable[Any], *, question: Distinct | Outside, nam
     """Yield the groups of one partition, as batches of Arrow."""
     gathering, empty = Gathering(question), True
     for part in parts:
-        frame: Any = pl.from_arrow(part)
-        gathering.add({name: frame.get_column(name) for name in names})
+        gathering.add({name: plain_column(part.column(name)) for name in names})
         empty = False
     if not empty:
         whole = gathering.whole()
@@ -369,7 +368,7 @@ class LazyTable:
     typed: bool = True  # Whether a column is refused whose declared type cannot hold values of its attribute
     keep_undeclared: bool = False  # Whether a category that is not declared has a code of its own
     keep: str | None = None  # A further column that distinguishes records, unchanged
-    only: Mapping[str, Attribute] = field(default_factory=dict)  # A record that lacks a value of these is left out
+    required: Mapping[str, Attribute] = field(default_factory=dict)  # A record that lacks a value of these is left out
 
     def group(
         self, attributes: Mapping[str, Attribute], *, cuts: Cuts | None = None, weights: str | None = None
@@ -445,7 +444,7 @@ class LazyTable:
             checked=dict(looked_at) if self.strict else {},
             keep_undeclared=self.keep_undeclared,
             keep=self.keep,
-            only=dict(self.only),
+            required=dict(self.required),
             weights=weights,
             share=share,
         )

@@ -114,8 +114,8 @@ def _described(findings: Findings) -> str:
         said[1:] = [wording.plural(model.n_parts, "term"), wording.plural(terms.n_bins, "bin")]
     if model.n_records is not None:
         noisy = " by noisy counts" if model.count_scale is not None else ""
-        noisy = noisy or (" by rounded counts" if model.approximate else "")
         noisy = noisy or (" by sums of weights" if model.sizes == "derived" else "")
+        noisy = noisy or (" by rounded counts" if model.approximate else "")
         said.append(f"{wording.plural(model.n_records, 'record')}{noisy}")
     if model.classes is not None:
         said.append(wording.plural(len(model.classes), "class"))

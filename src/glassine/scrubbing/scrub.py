@@ -6,10 +6,12 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from glassine.budget import current
 from glassine.data.inference import columns as read_columns
 from glassine.data.labels import class_key
 from glassine.data.table import as_table, with_persons
@@ -124,6 +126,8 @@ def scrub(
         If a record has no identifier.
     InvalidParameterError
         If ``persons`` comes without data, or without ``smallest_leaf``, on which alone it has an effect.
+    CostLimitError
+        If it takes more than the budget in which it runs.
     """
     check_domain(domain)
     if persons is not None:
@@ -135,6 +139,7 @@ def scrub(
         data = with_persons(data, persons)
         if isinstance(persons, str) and persons in domain:
             domain = domain.restrict([name for name in domain if name != persons])
+    current().ask_time("scrubbing")
     several = ensemble_in(model, domain)
     if several is not None:
         for name, asked in (("smallest_leaf", smallest_leaf), ("largest_advantage", largest_advantage)):
@@ -313,7 +318,7 @@ def _round(literal: Condition, domain: Domain) -> Condition | None:
     attribute = domain[literal.attribute]
     if not isinstance(attribute, Integer | Real):
         return literal
-    grid = tuple(sorted({*public_grid(attribute), *code_cuts(attribute)}))
+    grid = _grid_of(attribute)
     least, most = attribute.ends
     if isinstance(literal, OneOf):
         return _widen(literal, attribute, grid)
@@ -333,6 +338,12 @@ def _round(literal: Condition, domain: Domain) -> Condition | None:
     if literal.negated != (lo < hi):
         return OneOf(literal.attribute, (), negated=True, missing=literal.missing)
     return OneOf(literal.attribute, (), missing=True) if literal.missing and attribute.missing else None
+
+
+@lru_cache(maxsize=1024)
+def _grid_of(attribute: Integer | Real) -> tuple[float, ...]:
+    """Return the cut points to which thresholds are moved, increasing."""
+    return tuple(sorted({*public_grid(attribute), *code_cuts(attribute)}))
 
 
 def _widen(literal: OneOf, attribute: Integer | Real, grid: tuple[float, ...]) -> Condition:
@@ -366,8 +377,16 @@ def _clean_counts(model: DecisionTree | RuleList, counts: Counts, base: int) -> 
 
     # What is said of a split says more of the leaves: of the mean of a node and those of its children, the share of
     # each follows; and what one rounded count leaves open, another closes.
-    cells = {cell.node for cell in model.cells}
-    cleaned = rewritten(model, evidence=lambda place, own: clean(own) if place in cells else Evidence())
+    cells, nothing, known = {cell.node for cell in model.cells}, Evidence(), dict[int, Evidence]()
+
+    def cleaned_of(place: int, own: Evidence) -> Evidence:
+        if place not in cells:
+            return nothing
+        if id(own) not in known:  # of thousands of leaves, many share what they say
+            known[id(own)] = clean(own)
+        return known[id(own)]
+
+    cleaned = rewritten(model, evidence=cleaned_of)
     return replace(cleaned, approximate=True)
 
 

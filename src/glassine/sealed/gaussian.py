@@ -153,13 +153,15 @@ class Drawing:
         How many whole units make one.
     deviation : float
         Standard deviation of the noise in each sum, in ones; 0 of an ordinary fit.
+    parts : int
+        Parts of one record that sums without noise are multiples of: more than one where rows weigh fractions of it.
     """
 
-    __slots__ = ("__held", "__left", "__noise", "deviation", "units")
+    __slots__ = ("__held", "__left", "__noise", "deviation", "parts", "units")
 
     def __init__(self, stores: list[AdditiveStore], noise: Noise, squared: float) -> None:
         self.__held, self.__noise, self.__left = stores, noise, squared * (1 + ROUNDING)
-        self.units, self.deviation = noise.units, noise.deviation
+        self.units, self.deviation, self.parts = noise.units, noise.deviation, 1
 
     def __repr__(self) -> str:
         return "<Drawing>"

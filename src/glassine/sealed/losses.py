@@ -107,7 +107,8 @@ class LeafCosts:
     def refuse_inexact(self, counts: npt.NDArray[np.integer]) -> None:
         """Raise if a model could cost 2^53 units or more on so many records of each class, shape (c,)."""
         # Python's whole numbers: the product may exceed 64 bits.
-        total, most = sum(counts.tolist()), (EXACT - 1) // self.unit
+        # A class that costs nothing in any leaf may have any number.
+        total, most = sum(counts[self.costs.any(axis=0)].tolist()), (EXACT - 1) // self.unit
         if total > most:
             raise InvalidDataError(
                 f"costs are exact for at most {most // self.parts:,} records of this loss, "
@@ -204,7 +205,7 @@ def log_odds_grid(rates: Array, strength: float, steps: int = MOST_STEPS) -> Arr
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
-def base_rates(counts: Ints, scale: float = 0.0) -> Array:
+def base_rates(counts: Ints | Array, scale: float = 0.0) -> Array:
     """Return the share of each class from counts, shape (c,), with noise of a scale or without."""
     # To each count the scale is added, at least one half of a record, so that no class seems impossible.
     smoothed = np.maximum(counts, 0) + max(0.5, scale)

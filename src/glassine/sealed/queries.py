@@ -79,7 +79,7 @@ class Quantiles(Query[dict[str, tuple[float, ...]]]):
     points: Mapping[str, tuple[float, ...]]  # Public cut points of each number, increasing
     number: int  # Quantiles of each
     # Of each number the intervals (a, b] of its special codes: a record with one of them has no number.
-    apart: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
+    special: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
 
     def _each(self, part: Allowance) -> Fraction:
         # Public: where there are no more candidates than quantiles, all are taken and nothing is spent.
@@ -113,7 +113,7 @@ class Quantiles(Query[dict[str, tuple[float, ...]]]):
         self, records: SealedRecords, name: str, candidates: Sequence[float] | None = None
     ) -> tuple[Array, Ints | None]:
         """Return the values of a number that are neither missing nor special codes, and how often each occurs."""
-        special = self.apart.get(name, ())
+        special = self.special.get(name, ())
         cuts = candidates
         if candidates is not None and special:
             # An engine distinguishes no more than these.

@@ -24,16 +24,18 @@ class HeldIntake:
 
     columns: ConformedColumns  # Rows that conform to the domain; shape (m, d)
     labels: Ints  # Index of each row's class; shape (m,)
-    multiplicities: Ints | None  # How many records each row stands for, shape (m,); None for one each
+    # How many records each row stands for, in parts of one, shape (m,); None for one each.
+    multiplicities: Ints | None
     domain: Domain  # The public domain of the attributes, without the target
     classes: tuple[Scalar, ...]  # The public classes
     caveats: tuple[str, ...]  # What was taken from the data although it should be public
     persons: CountedPersons | None = None  # Whose records they are, if that matters
     values: Array | None = None  # Numbers brought to [-1, 1], where the target is one; shape (m,)
+    per_record: int = 1  # Parts of one record: more where rows weigh fractions of it
 
     @property
     def n_records(self) -> int:
-        """Number of records, multiplicities counted."""
+        """Number of records, multiplicities counted, in parts of one."""
         return len(self.labels) if self.multiplicities is None else int(self.multiplicities.sum())
 
     @property
@@ -66,12 +68,14 @@ class HeldIntake:
     def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
         """Return the records as bit sets of conjunctions; of a number its parts."""
         if self.values is not None:
-            upper = upper_parts(self.values)
-            parts = np.column_stack([PARTS - upper, upper])
-            if self.multiplicities is not None:
-                parts *= self.multiplicities[:, None]
-            return BitSets.pack_counts(truths(self.columns, antecedents), parts)
+            return self._pack_parts(upper_parts(self.values), antecedents)
         return BitSets.pack(truths(self.columns, antecedents), self.labels, len(self.classes), self.multiplicities)
+
+    def _pack_parts(self, upper: Ints, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
+        parts = np.column_stack([PARTS - upper, upper])
+        if self.multiplicities is not None:
+            parts *= self.multiplicities[:, None]
+        return BitSets.pack_counts(truths(self.columns, antecedents), parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -83,10 +87,7 @@ class NumericIntake(HeldIntake):
 
     def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
         """Return the parts of the records as bit sets of conjunctions."""
-        parts = np.column_stack([PARTS - self.labels, self.labels])
-        if self.multiplicities is not None:
-            parts *= self.multiplicities[:, None]
-        return BitSets.pack_counts(truths(self.columns, antecedents), parts)
+        return self._pack_parts(self.labels, antecedents)
 
 
 def upper_parts(values: Array) -> Ints:

@@ -365,7 +365,7 @@ def test_the_worlds_of_a_pipeline_are_those_of_its_own_candidates() -> None:
         chained = infer_posterior(found, method="chain", draws=2000, random_state=0)
         assert np.abs(chained.probabilities - listed.probabilities).max() < 0.08
         assert ONE_VALUE in found.constraints.families.kinds
-        every = replace(found.constraints.families, known=np.ones_like(found.constraints.families.known))
+        every = replace(found.constraints.families, compared=np.ones_like(found.constraints.families.compared))
         stricter = replace(found.constraints, families=every, allowed=np.ones_like(found.constraints.allowed))
         fewer += len(worlds) < len(tables)
         narrower += len(worlds) > sum(stricter.satisfied(np.frombuffer(w, int).reshape(-1, 2)) for w in worlds)

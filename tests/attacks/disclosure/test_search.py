@@ -77,7 +77,7 @@ def test_the_slope_in_logits_is_that_of_differences() -> None:
         assert problem.candidates
         climbing.of_candidates = rng.random(len(problem.candidates))
         climbing.stiffness = 1 + rng.random(len(problem.candidates))
-        climbing.of_rows = np.where(problem.rows.exists, rng.random(problem.rows.known.shape), 0.0)
+        climbing.of_rows = np.where(problem.rows.exists, rng.random(problem.rows.bounds.shape), 0.0)
         at, margin = 0.1 * rng.normal(size=len(climbing.z)), climbing.margins(0.1)
         metric = climbing._metric(margin)
         _, slope = climbing.value(at, margin, metric)

@@ -83,7 +83,7 @@ def test_a_newton_step_solves_the_whole_system_though_forms_touch_few_leaves(see
     rng = np.random.default_rng(seed)
     leaf = np.sort(np.concatenate([np.arange(5), rng.integers(0, 5, 6)]))
     rows = Rows(
-        forms=rng.normal(size=(5, 2, 3)), known=np.zeros((5, 2)), exists=rng.random((5, 2)) < 0.8,
+        forms=rng.normal(size=(5, 2, 3)), bounds=np.zeros((5, 2)), exists=rng.random((5, 2)) < 0.8,
         bounded=np.zeros((5, 2), dtype=bool), possible=np.ones((5, 3), dtype=bool),
     )  # fmt: skip
     # The first form touches all leaves, the second two of them, the third one; leaf 4 is touched by the first alone.
@@ -91,7 +91,7 @@ def test_a_newton_step_solves_the_whole_system_though_forms_touch_few_leaves(see
     forms = rng.normal(size=(len(leaf), 3, 3)) * touches[:, None, :]
     posed = DualProblem(
         mass=rng.integers(1, 9, len(leaf)).astype(float), leaf=leaf, rows=rows,
-        forms=sparse.csr_matrix(forms.reshape(-1, 3)), known=np.zeros(3), bounded=np.ones(3, dtype=bool),
+        forms=sparse.csr_matrix(forms.reshape(-1, 3)), bounds=np.zeros(3), bounded=np.ones(3, dtype=bool),
         offset=np.zeros(3),
     )  # fmt: skip
     dual = _Dual(posed)

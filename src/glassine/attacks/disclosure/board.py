@@ -103,7 +103,7 @@ class _Family(NamedTuple):
     members: npt.NDArray[np.int32]
     group: npt.NDArray[np.int32]
     sizes: Ints
-    known: Bools
+    compared: Bools
 
 
 def _families(constraints: Constraints) -> list[_Family]:
@@ -114,7 +114,7 @@ def _families(constraints: Constraints) -> list[_Family]:
         first, last = int(families.families[f]), int(families.families[f + 1])
         sizes = families.sizes[first:last]
         one = np.cumsum(sizes)[:-1] if families.kinds[f] == THRESHOLD else sizes
-        learned = families.known[first:last][: len(one)]
+        learned = families.compared[first:last][: len(one)]
         least = np.minimum(one, sizes.sum() - one)
         if families.kinds[f] != MULTIWAY and not (learned & (least >= (constraints.smallest or 1))).any():
             continue
@@ -139,7 +139,7 @@ def _cells(family: _Family, constraints: Constraints) -> tuple[Ints, Bools, list
     one = np.cumsum(sizes)[:-1] if family.kind == THRESHOLD else sizes
     both = np.stack([one, sizes.sum() - one], axis=1)
     ratios = split_information(both) / divisor if constraints.divides else np.ones(len(both))
-    allowed = family.known & (both.min(axis=1) >= (constraints.smallest or 1))
+    allowed = family.compared & (both.min(axis=1) >= (constraints.smallest or 1))
     return both.ravel(), np.repeat(allowed, 2), np.repeat(ratios, 2).tolist()
 
 

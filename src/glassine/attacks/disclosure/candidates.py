@@ -176,7 +176,7 @@ class View:
     group: npt.NDArray[np.int32]
     gap: int  # The group of missing values, -1 where it is not known
     # Which groups the learner compared: of kind ONE_VALUE those that had a column; shape (largest group + 1,).
-    known: Bools
+    compared: Bools
 
     def of(self, members: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """Return the groups of some quasi-identifiers."""
@@ -235,7 +235,7 @@ def compared_views(model: DecisionTree, people: People, adversary: Adversary) ->
 
 def _view(name: str, kind: int, column: Values, group: npt.NDArray[np.int32], gap: int) -> View:
     size = max(int(group.max(initial=-1)), gap) + 1
-    return View(attribute=name, kind=kind, values=column, group=group, gap=gap, known=np.ones(size, dtype=bool))
+    return View(attribute=name, kind=kind, values=column, group=group, gap=gap, compared=np.ones(size, dtype=bool))
 
 
 def _splits_all_values(model: DecisionTree) -> bool:
@@ -283,7 +283,7 @@ def _of_columns(columns: Sequence[Column], people: People, *, multiway: bool) ->
                 free[-1] = -1
         for pool in dummies:
             view = _view(name, ONE_VALUE, values, pool[:-1], int(pool[-1]))
-            view.known[0] = False
+            view.compared[0] = False
             yield view
 
 

@@ -27,7 +27,7 @@ from glassine.records.arrays import AnyArray, Array, Bools, Ints
 def allowed_candidates(families: Families, people: People, smallest: int | None, members: Array | None) -> Bools:
     """Return which candidates are known to have been allowed, shape (g,): that at each group of the families."""
     # Shapes: members (l,), or None.
-    out = families.known.copy()
+    out = families.compared.copy()
     if smallest == 1 and members is not None:
         # A branch that is empty gains nothing, so that its constraint holds by itself.
         return out
@@ -66,7 +66,7 @@ def _certain(families: Families, people: People, f: int, members: Array) -> Arra
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cut:
-    """A linear inequality: the sum of ``coefficients[branch, c] * x[member, c]`` is at least ``known``."""
+    """A linear inequality: the sum of ``coefficients[branch, c] * x[member, c]`` is at least ``bound``."""
 
     # family, at: the candidate that it stands for.
     family: int
@@ -75,12 +75,12 @@ class Cut:
     members: npt.NDArray[np.int32]
     branch: npt.NDArray[np.int32]
     coefficients: Array  # The tangent; shape (b, c)
-    known: float  # The right-hand side
+    bound: float  # The right-hand side
     slackness: float  # By how much the constraint is looser than the right-hand side says, in people
 
     def shortfall(self, x: Array) -> float:
         """Return by how much a table, shape (q, c), fails the inequality; 0 where it holds."""
-        return max(0.0, self.known - float((self.coefficients[self.branch] * x[self.members]).sum()))
+        return max(0.0, self.bound - float((self.coefficients[self.branch] * x[self.members]).sum()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,7 +102,7 @@ class Families:
     splits: Ints
     views: tuple[View, ...]  # The attribute of each family, as the learner compared it
     values: npt.NDArray[np.int32]  # Number of each group in its view; shape (g,)
-    known: Bools  # Whether the learner had the candidate at each group; shape (g,)
+    compared: Bools  # Whether the learner had the candidate at each group; shape (g,)
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -139,7 +139,7 @@ class Families:
         """Number of candidates: the chosen split is one where thresholds or single values compete with their like."""
         groups = np.diff(self.families)
         # The last group of a family of thresholds is no candidate, nor are the values without a column of their own.
-        had = np.add.reduceat(self.known.astype(np.int64), self.families[:-1]) if len(self) else groups
+        had = np.add.reduceat(self.compared.astype(np.int64), self.families[:-1]) if len(self) else groups
         each = np.where(self.kinds == MULTIWAY, 1, np.where(self.kinds == THRESHOLD, groups - 1, had))
         two = (self.kinds == ONE_VALUE) & (groups == 2)
         return int(np.where(two, 1, each).sum())
@@ -359,7 +359,7 @@ class _Building:
         starts = np.concatenate([[0], np.flatnonzero(np.diff(ordered)) + 1])
         if len(starts) < 2 or (view.kind == MULTIWAY and view.attribute == split.attribute):
             return
-        if view.kind == ONE_VALUE and not view.known[ordered[starts]].any():
+        if view.kind == ONE_VALUE and not view.compared[ordered[starts]].any():
             return
         members = split.members[order]
         sizes = np.add.reduceat(self.people.sizes[members], starts)
@@ -386,5 +386,7 @@ class _Building:
             splits=np.array([head[1] for head in self.heads], dtype=np.int64),
             views=tuple(views),
             values=np.concatenate([none.astype(np.int32), *self.values]),
-            known=np.concatenate([none.astype(bool), *(v.known[at] for v, at in zip(views, self.values, strict=True))]),
+            compared=np.concatenate(
+                [none.astype(bool), *(v.compared[at] for v, at in zip(views, self.values, strict=True))]
+            ),
         )

@@ -80,7 +80,7 @@ def cut_at(constraints: Constraints, family: int, at: int, x: Array, terms: Node
     target = whole - ratio * (whole - chosen) if constraints.divides else chosen
     return Cut(
         family=family, at=at, members=members, branch=branch, coefficients=coefficients,
-        known=target - constant - slackness, slackness=slackness,
+        bound=target - constant - slackness, slackness=slackness,
     )  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def _sampled_cut(constraints: Constraints, family: int, at: int, x: Array, terms
     outside = np.zeros((len(coefficients), 1))
     return Cut(
         family=family, at=at, members=members, branch=branch, coefficients=np.hstack([coefficients, outside]),
-        known=bound - slackness, slackness=slackness,
+        bound=bound - slackness, slackness=slackness,
     )  # fmt: skip
 
 
@@ -141,7 +141,7 @@ class Engine:
             weights = np.maximum(self.totals, 1e-3)
         weights = weights / weights.sum()
         self._totals = np.log(weights[self._known_totals()] / weights[-1])
-        self._rows = np.zeros(leaves.rows().known.shape)
+        self._rows = np.zeros(leaves.rows().bounds.shape)
         at = np.arange(len(leaves.sizes))
         if leaves.counts is not None:
             logs = np.log(np.where(leaves.counts > 0, leaves.counts, 1.0))
@@ -213,7 +213,7 @@ class Engine:
                     leaf=place[leaf[free]],
                     rows=self.leaves.rows().take(kept),
                     forms=forms,
-                    known=bounds,
+                    bounds=bounds,
                     bounded=np.arange(len(bounds)) < len(cuts),
                     offset=offset,
                 ),
@@ -250,7 +250,7 @@ class Engine:
             of_atom = code[first]
             atoms = np.flatnonzero(of_atom >= 0)
             coefficients = cut.coefficients[of_atom[atoms]]
-            bounds.append(cut.known - float((coefficients * fixed[atoms]).sum()))
+            bounds.append(cut.bound - float((coefficients * fixed[atoms]).sum()))
             open_ = free[atoms]
             cells = place[atoms[open_]][:, None] * c + np.arange(c)
             rows.append(cells.ravel())

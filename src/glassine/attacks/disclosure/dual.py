@@ -39,7 +39,7 @@ class DualProblem:
     rows: Rows  # The rows of the leaves
     # Coefficients of the cuts and class totals, row a c + j for class j of atom a; shape (a c, k).
     forms: sparse.csr_matrix
-    known: Array  # Their right-hand sides: the forms are at least, or exactly, as large; shape (k,)
+    bounds: Array  # Their right-hand sides: the forms are at least, or exactly, as large; shape (k,)
     bounded: Bools  # Which forms are inequalities; shape (k,)
     # Logarithm of what each class weighs before anything is known: a class that stands for several weighs more; shape
     # (c,).
@@ -75,7 +75,7 @@ class _Group:
 def _groups(problem: DualProblem, n_classes: int) -> list[_Group]:
     """Return the leaves that any form touches, those with the same forms together."""
     entries = problem.forms.tocoo()
-    shape = (len(problem.rows.known), problem.forms.shape[1])
+    shape = (len(problem.rows.bounds), problem.forms.shape[1])
     touched = sparse.csr_matrix((np.ones(entries.nnz), (problem.leaf[entries.row // n_classes], entries.col)), shape)
     touched.sum_duplicates()
     alike: dict[bytes, list[int]] = {}
@@ -104,13 +104,13 @@ class _Dual:
 
     def __init__(self, problem: DualProblem) -> None:
         self.p = problem
-        self.n_leaves, self.per_leaf = problem.rows.known.shape
+        self.n_leaves, self.per_leaf = problem.rows.bounds.shape
         self.n_rows = self.n_leaves * self.per_leaf
         self.n_classes = c = problem.rows.possible.shape[1]
         self.starts = np.flatnonzero(np.concatenate([[True], np.diff(problem.leaf) > 0]))
         self.possible = problem.rows.possible[problem.leaf]
-        self.known = np.concatenate([(problem.rows.known * problem.rows.exists).ravel(), problem.known])
-        self.exists = np.concatenate([problem.rows.exists.ravel(), np.ones(len(problem.known), dtype=bool)])
+        self.bounds = np.concatenate([(problem.rows.bounds * problem.rows.exists).ravel(), problem.bounds])
+        self.exists = np.concatenate([problem.rows.exists.ravel(), np.ones(len(problem.bounds), dtype=bool)])
         self.bounded = np.concatenate([(problem.rows.bounded & problem.rows.exists).ravel(), problem.bounded])
         self.groups = _groups(problem, c)
         self.transposed = problem.forms.T.tocsr()
@@ -125,14 +125,14 @@ class _Dual:
         weights = np.exp(scores - top)
         totals = weights.sum(axis=1, keepdims=True)
         logs = (top + np.log(totals))[:, 0]
-        value = float(self.p.mass @ logs) - float(theta[self.exists] @ self.known[self.exists])
+        value = float(self.p.mass @ logs) - float(theta[self.exists] @ self.bounds[self.exists])
         return self.p.mass[:, None] * weights / totals, value
 
     def gradient(self, x: Array) -> Array:
         """Return by how much the table exceeds the right-hand sides."""
         columns = np.add.reduceat(x, self.starts, axis=0)
         rows = (self.p.rows.forms @ columns[:, :, None])[:, :, 0]
-        out = np.concatenate([rows.ravel(), self.transposed @ x.ravel()]) - self.known
+        out = np.concatenate([rows.ravel(), self.transposed @ x.ravel()]) - self.bounds
         out[~self.exists] = 0.0
         return np.asarray(out)
 
@@ -154,7 +154,7 @@ class _Dual:
         rows = np.linalg.solve(block, right[: self.n_rows].reshape(-1, r, 1))[:, :, 0]
         if len(right) == self.n_rows:
             return np.asarray(rows.ravel())
-        rest, schur, scale = right[self.n_rows :].copy(), np.diag(diagonal[self.n_rows :]), np.ones(len(self.p.known))
+        rest, schur, scale = right[self.n_rows :].copy(), np.diag(diagonal[self.n_rows :]), np.ones(len(self.p.bounds))
         borders = []
         for group in self.groups:
             border, corner = self._border(group, x, shares)
@@ -285,7 +285,7 @@ def _step(dual: _Dual, at: _Iterate, gradient: Array, mu: float, low: Bools) -> 
 
     old = barrier(theta, value)
     decrease = float(slope @ step)
-    noise = 1e-13 * (abs(old) + float(np.abs(theta * dual.known).sum()) + 1.0)
+    noise = 1e-13 * (abs(old) + float(np.abs(theta * dual.bounds).sum()) + 1.0)
     moved = False
     for _ in range(40):
         new = theta + length * step

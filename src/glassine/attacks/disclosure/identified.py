@@ -226,7 +226,7 @@ class _Program:
         place = (people.leaf[:, None] * c + np.arange(c)).ravel()
         counts = sparse.csr_matrix((np.ones(q * c), (place, cells.ravel())), (len(leaves.sizes) * c, q * c))
         self.equal = sparse.vstack([rows, counts]).tocsr()
-        self.known = np.concatenate([people.sizes.astype(np.float64), leaves.counts.ravel()])
+        self.totals = np.concatenate([people.sizes.astype(np.float64), leaves.counts.ravel()])
         self.shape, self.cuts, self.right = (q, c), sparse.csr_matrix((0, q * c)), np.zeros(0)
 
     def extreme(self, row: int, column: int, largest: bool) -> tuple[float | None, bool]:
@@ -243,7 +243,7 @@ class _Program:
                 A_ub=-self.cuts if len(self.right) else None,
                 b_ub=-self.right if len(self.right) else None,
                 A_eq=self.equal,
-                b_eq=self.known,
+                b_eq=self.totals,
                 bounds=(0, None),
                 method="highs",
             )
@@ -267,7 +267,7 @@ class _Program:
             rows.append(np.full(len(cells), k))
             columns.append(cells)
             values.append(cut.coefficients[cut.branch].ravel())
-            right.append(cut.known)
+            right.append(cut.bound)
         shape = (len(right), self.cuts.shape[1])
         new = sparse.csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape)
         self.cuts = sparse.vstack([self.cuts, new]).tocsr()

@@ -220,8 +220,10 @@ def infer_sensitive(
                 "no table of people and classes has these leaves and these class totals. Check the marginals.",
                 clashes=(),
             )
-        climbing = _Climb(starts or Starts(), np.random.default_rng(random_state), progress or (lambda _: None), truth)
-        return replace(_estimate(engine, constraints, start, tree, assumed, climbing), unused=unused)
+        search = _LocalSearch(
+            starts or Starts(), np.random.default_rng(random_state), progress or (lambda _: None), truth
+        )
+        return replace(_estimate(engine, constraints, start, tree, assumed, search), unused=unused)
 
 
 def measure_disclosure(model: object, quasi_identifiers: object, **options: Any) -> Outcome[Disclosure]:
@@ -336,7 +338,7 @@ def _rows_of_totals(totals: tuple[int, ...] | None, leaves: LeafKnowledge, n_peo
 
 
 @dataclass(frozen=True, slots=True)
-class _Climb:
+class _LocalSearch:
     """Starts, random numbers and callback of the search, and the truth if known."""
 
     starts: Starts
@@ -351,7 +353,7 @@ def _estimate(
     start: CutSolution,
     tree: DecisionTree,
     adversary: Adversary,
-    climbing: _Climb,
+    search: _LocalSearch,
 ) -> Disclosure:
     notes = list(constraints.notes)
     allowance = constraints.allowance()
@@ -361,7 +363,7 @@ def _estimate(
     optima: list[LocalOptimum] = []
     if (slack < -allowance).any():
         if engine.leaves.counts is not None:
-            climbing.progress("cutting off what the internal nodes exclude")
+            search.progress("cutting off what the internal nodes exclude")
             result = outer_approximation(
                 engine, constraints, start, constraints.terms(start.table), precision=PRECISION
             )
@@ -376,7 +378,7 @@ def _estimate(
             active = tuple(dict.fromkeys(constraints.clash(c.family, c.at) for c, price in shaping if price > 1e-6))
         else:
             leaves_alone = _disclosure(engine, constraints, tree, adversary, (start, start), bound=bound)
-            optima = _local(engine, constraints, start, climbing, notes, leaves_alone)
+            optima = _local(engine, constraints, start, search, notes, leaves_alone)
             point, active, rounds = optima[0].point, optima[0].active, sum(local.steps for local in optima)
     if isinstance(engine.leaves, SampledLeaves) and engine.leaves.members is None and engine.totals is None:
         notes.append("The number of people in the sample is not stated: membership is as open as the classes allow.")
@@ -436,26 +438,31 @@ def _disclosure(
 
 
 def _local(
-    engine: Engine, constraints: Constraints, start: CutSolution, climbing: _Climb, notes: list[str], first: Disclosure
+    engine: Engine,
+    constraints: Constraints,
+    start: CutSolution,
+    search: _LocalSearch,
+    notes: list[str],
+    first: Disclosure,
 ) -> list[LocalOptimum]:
     """Return the local optima that keep all constraints, the one of most entropy first."""
-    reached, number = [], climbing.starts.number
+    reached, number = [], search.starts.number
 
     def climb(table: Array) -> bool:
-        steps, rng = climbing.starts.most_steps, climbing.rng
+        steps, rng = search.starts.most_steps, search.rng
         reached.append(augmented_lagrangian(engine, constraints, start, table, rng=rng, most_steps=steps))
         return reached[-1].feasible
 
-    for i, table in enumerate(starting_tables(engine, start.table, number, climbing.rng, sampled=constraints.sampled)):
-        climbing.progress(f"climbing from start {i + 1} of {number}")
+    for i, table in enumerate(starting_tables(engine, start.table, number, search.rng, sampled=constraints.sampled)):
+        search.progress(f"climbing from start {i + 1} of {number}")
         climb(table)
     if not any(local.feasible for local in reached):
-        climbing.progress("searching tables that keep all constraints")
-        for table in _worlds(constraints, climbing, first):
+        search.progress("searching tables that keep all constraints")
+        for table in _worlds(constraints, search, first):
             climb(table)
-    if not any(local.feasible for local in reached) and climbing.truth is not None and not constraints.sampled:
-        climbing.progress("climbing from the truth")
-        if climb(true_table(engine.people, first.classes, climbing.truth).astype(np.float64)):
+    if not any(local.feasible for local in reached) and search.truth is not None and not constraints.sampled:
+        search.progress("climbing from the truth")
+        if climb(true_table(engine.people, first.classes, search.truth).astype(np.float64)):
             notes.append("The search was started from the true classes: no other start led to a table that is allowed.")
     kept = sorted((one for one in reached if one.feasible), key=lambda local: -local.point.entropy)
     if not kept:
@@ -477,12 +484,12 @@ def _local(
     return kept
 
 
-def _worlds(constraints: Constraints, climbing: _Climb, disclosure: Disclosure) -> list[Array]:
+def _worlds(constraints: Constraints, search: _LocalSearch, disclosure: Disclosure) -> list[Array]:
     """Return a world, if one is found: it keeps all constraints. The truth makes a search needless."""
-    if constraints.sampled or climbing.truth is not None:
+    if constraints.sampled or search.truth is not None:
         return []
     try:
-        state, _ = first_world(disclosure, lay_out(disclosure), climbing.rng, from_estimate=False)
+        state, _ = first_world(disclosure, lay_out(disclosure), search.rng, from_estimate=False)
     except (StartError, NoWorldError):
         return []
     return [state.x.astype(np.float64)]

@@ -173,7 +173,7 @@ class _Climbing:
 
     def __init__(self, posed: LogitProblem, z: Array, rng: np.random.Generator) -> None:
         self.posed, self.z, self.rng = posed, z, rng
-        shape = posed.rows.known.shape
+        shape = posed.rows.bounds.shape
         self.of_rows, self.of_totals = np.zeros(shape), np.zeros(posed.open.shape[1])
         self.of_candidates, self.penalty = np.zeros(0), FIRST_PENALTY
         self.stiffness = np.zeros(0)  # Penalty of each candidate, in penalties; shape (k,)
@@ -237,7 +237,7 @@ class _Climbing:
         below = np.unique(np.concatenate([constraints.people.splits[i].members for i in splits]))
         leaf = self.posed.leaf[below]
         logits = self.z.reshape(self.posed.open.shape)
-        moves: Array = self.rng.normal(0.0, KICK, (len(self.posed.rows.known), self.posed.open.shape[1]))
+        moves: Array = self.rng.normal(0.0, KICK, (len(self.posed.rows.bounds), self.posed.open.shape[1]))
         logits[below] += moves[leaf]
         self.of_candidates[stuck] *= 2
         # Off the saddle the constraint must outweigh its own curvature, or the next rise leads back to it.

@@ -17,10 +17,10 @@ from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rows:
-    """The linear rows of some leaves: ``forms @ (class counts of the leaf)`` is, or is at least, ``known``."""
+    """The linear rows of some leaves: ``forms @ (class counts of the leaf)`` is, or is at least, ``bounds``."""
 
     forms: Array  # One form for each row, zero where there is none; shape (l, r, c)
-    known: Array  # Right-hand sides; shape (l, r)
+    bounds: Array  # Right-hand sides; shape (l, r)
     # exists, bounded: which rows there are, and which are inequalities; shape (l, r).
     exists: Bools
     bounded: Bools
@@ -30,7 +30,7 @@ class Rows:
         """Return the rows of some leaves."""
         return Rows(
             forms=self.forms[leaves],
-            known=self.known[leaves],
+            bounds=self.bounds[leaves],
             exists=self.exists[leaves],
             bounded=self.bounded[leaves],
             possible=self.possible[leaves],
@@ -41,7 +41,7 @@ class Rows:
 class LeafKnowledge:
     """What the reader knows of the leaves that hold people."""
 
-    told: Leaves  # "leaf_counts", "error_rates" or "labels_only". Error rates over two classes are counts.
+    published: Leaves  # "leaf_counts", "error_rates" or "labels_only". Error rates over two classes are counts.
     sizes: Array  # Number of people; shape (l,)
     counts: Array | None  # People of each class, if it is known; shape (l, c), or None
     labels: Indices | None  # The predicted class; shape (l,), or None
@@ -61,7 +61,7 @@ class LeafKnowledge:
     @property
     def rate_constraints(self) -> int:
         """Number of rate-constraints as the paper counts them: one a leaf, where error rates or counts are known."""
-        return 0 if self.told == "labels_only" else len(self.sizes)
+        return 0 if self.published == "labels_only" else len(self.sizes)
 
     @property
     def label_constraints(self) -> int:
@@ -91,7 +91,9 @@ class LeafKnowledge:
             possible = self.counts > 0
             exists = possible.copy()
             exists[leaves, self.counts.argmax(axis=1)] = False
-            return Rows(forms=forms, known=self.counts, exists=exists, bounded=np.zeros_like(exists), possible=possible)
+            return Rows(
+                forms=forms, bounds=self.counts, exists=exists, bounded=np.zeros_like(exists), possible=possible
+            )
         labels = np.zeros(n_leaves, dtype=np.intp) if self.labels is None else self.labels
         forms = -forms
         bounds = np.zeros((n_leaves, c))
@@ -111,7 +113,7 @@ class LeafKnowledge:
             exists[alone] = False
         bounded = exists.copy()
         bounded[leaves, labels] = False
-        return Rows(forms=forms, known=bounds, exists=exists, bounded=bounded, possible=possible)
+        return Rows(forms=forms, bounds=bounds, exists=exists, bounded=bounded, possible=possible)
 
 
 def read_leaves(model: DecisionTree, people: People, adversary: Adversary) -> LeafKnowledge:
@@ -179,7 +181,7 @@ def published_labels(people: People, evidence: list[Evidence]) -> Indices:
 
 def _knowledge(published: Leaves, sizes: AnyArray, n_classes: int, **figures: Any) -> LeafKnowledge:
     parts: dict[str, Any] = {"counts": None, "labels": None, "correct": None} | figures
-    return LeafKnowledge(told=published, sizes=sizes.astype(np.float64), n_classes=n_classes, **parts)
+    return LeafKnowledge(published=published, sizes=sizes.astype(np.float64), n_classes=n_classes, **parts)
 
 
 def _check_sizes(model: DecisionTree, people: People, evidence: list[Evidence]) -> None:
@@ -280,7 +282,7 @@ class BoundedLeaves(LeafKnowledge):
         bounded[:, :c] &= ~equal
         return Rows(
             forms=np.concatenate([eye, -eye], axis=1),
-            known=np.hstack([low, -high]),
+            bounds=np.hstack([low, -high]),
             exists=exists,
             bounded=bounded,
             possible=high > 0,
@@ -307,7 +309,7 @@ def read_noisy(model: DecisionTree, people: People, adversary: Adversary, noise:
         )
     counts = np.array(noisy_counts, dtype=np.int64)
     sizes = people.leaf_sizes
-    common = {"told": adversary.leaves, "sizes": sizes.astype(np.float64), "n_classes": counts.shape[1]}
+    common = {"published": adversary.leaves, "sizes": sizes.astype(np.float64), "n_classes": counts.shape[1]}
     if noise.kind != "rounded":
         if adversary.internal_nodes:
             raise UndefinedMeasureError(

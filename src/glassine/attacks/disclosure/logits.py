@@ -224,7 +224,7 @@ class LogitProblem:
 
     def off(self, counts: Array) -> Array:
         """Return by how much the rows of the leaves are above what is known, shape (l, r); 0 where there is none."""
-        return np.where(self.rows.exists, np.einsum("lrc,lc->lr", self.rows.forms, counts) - self.rows.known, 0.0)
+        return np.where(self.rows.exists, np.einsum("lrc,lc->lr", self.rows.forms, counts) - self.rows.bounds, 0.0)
 
     def off_totals(self, table: Array) -> Array:
         """Return by how much the class totals are above what is known, shape (c,); 0 where nothing is."""
@@ -279,7 +279,7 @@ class LogitProblem:
         matrix = sparse.csr_matrix(
             (rows.forms[leaf, row].ravel(), (np.repeat(np.arange(len(leaf)), c), places)), (len(leaf), m * c)
         )
-        targets, bounded = rows.known[leaf, row], rows.bounded[leaf, row]
+        targets, bounded = rows.bounds[leaf, row], rows.bounded[leaf, row]
         sums = sparse.kron(sparse.eye(m), np.ones((1, c))).tocsr()
         equal, right = [matrix[~bounded], sums], [targets[~bounded], counts[which].sum(axis=1)]
         if self.totals is not None and coupled:

@@ -212,7 +212,9 @@ def measure_remedies(
     # A merged tree has larger leaves, but the learner looked at the same candidates.
     base = replace(base, min_samples_leaf=base.min_samples_leaf or int(first.people.leaf_sizes.min()))
     tables = class_tables(first, truth)
-    bench = _Bench(tree=tree, frame=quasi_identifiers, truth=truth, codes=codes, tables=tables, base=base, held=holdout)
+    bench = _Bench(
+        tree=tree, frame=quasi_identifiers, truth=truth, codes=codes, tables=tables, base=base, holdout=holdout
+    )
     every: list[tuple[str, Kind, Callable[[str, TimeLimit], DisclosureRemedy]]] = [
         (name, "none", partial(bench.read, kind="none", tree=tree, adversary=base)),
         ("error rates instead of counts", "suppress", partial(bench.suppressed, leaves="error_rates")),
@@ -266,7 +268,7 @@ def _identity(bench: _Bench, tried: Remedies) -> dict[str, Any]:
     base, tree, domain = bench.base, bench.tree, tried.domain
     return {
         "records": len(bench.codes),
-        "held-out records": None if bench.held is None else len(bench.held.codes),
+        "held-out records": None if bench.holdout is None else len(bench.holdout.codes),
         "nodes": len(tree.nodes),
         "attributes": list(tree.attributes),
         "classes": [str(name) for name in tree.classes or ()],
@@ -314,7 +316,7 @@ class _Draw:
     entropy: float
     d_overall: float
     quality: Quality
-    held: Quality | None
+    on_holdout: Quality | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,7 +329,7 @@ class _Bench:
     codes: Codes
     tables: dict[int, Ints]
     base: Adversary
-    held: Holdout | None
+    holdout: Holdout | None
 
     def read(
         self, name: str, limit: TimeLimit, kind: Kind, tree: DecisionTree, adversary: Adversary
@@ -415,7 +417,7 @@ class _Bench:
             leaves, distance = float(len(result.people.leaf_sizes)), result.d_overall(self.codes)
             own = quality(tree, columns, self.codes)
             drawn.append(_Draw(leaves, result.entropy, distance, own, self._held_quality(learner)))
-        qualities = [draw.held for draw in drawn if draw.held is not None]
+        qualities = [draw.on_holdout for draw in drawn if draw.on_holdout is not None]
         return DisclosureRemedy(
             name=name,
             kind="private",
@@ -430,13 +432,13 @@ class _Bench:
 
     def _held_quality(self, learner: PrivateTreeClassifier) -> Quality | None:
         """Return how well a private tree predicts the held-out records; None if they lack a column."""
-        if self.held is None or any(a not in self.held.columns for a in self.tree.attributes):
+        if self.holdout is None or any(a not in self.holdout.columns for a in self.tree.attributes):
             return None
-        frame = _frame({a: self.held.columns[a] for a in self.tree.attributes})
-        return Quality.measured(np.asarray(learner.predict(frame)), self.held.codes, learner.predict_proba(frame))
+        frame = _frame({a: self.holdout.columns[a] for a in self.tree.attributes})
+        return Quality.measured(np.asarray(learner.predict(frame)), self.holdout.codes, learner.predict_proba(frame))
 
     def _qualities(self, tree: DecisionTree, published: DecisionTree) -> dict[str, Any]:
-        outside = None if self.held is None else self.held.quality(tree, published)
+        outside = None if self.holdout is None else self.holdout.quality(tree, published)
         return figures_of(quality(tree, read_columns(self.frame), self.codes, published), outside)
 
 

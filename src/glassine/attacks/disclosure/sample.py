@@ -109,7 +109,7 @@ class SampledLeaves(LeafKnowledge):
             forms[leaves, labels, labels] += 1.0
             exists[leaves, labels] = (right > 0) & (right < 1)
             bounds[leaves, labels] = 0.0 if self.correct is None else self.correct
-        return Rows(forms=forms, known=bounds, exists=exists, bounded=bounded & exists, possible=possible)
+        return Rows(forms=forms, bounds=bounds, exists=exists, bounded=bounded & exists, possible=possible)
 
     def _right(self) -> Array | None:
         """Return the share of each leaf's records that are of its label, if it is known."""
@@ -208,7 +208,7 @@ def _leaves(
     if counts is not None and members is not None:
         counts = np.hstack([counts, (sizes - members)[:, None]])
     return SampledLeaves(
-        told=adversary.leaves,
+        published=adversary.leaves,
         sizes=sizes,
         counts=counts,
         labels=labels,

@@ -97,9 +97,9 @@ def gap_attack(
 def answered(model: object, inside: LabelledRecords, outside: LabelledRecords) -> tuple[Answers, Answers]:
     """Return what a model answers on members and on non-members, whose classes it must know; it is asked once."""
     for records, side in zip((inside, outside), known_sides(model, inside, outside), strict=True):
-        if records.told.get(id(model), (None,))[0] is not model:
-            records.told[id(model)] = model, answers(model, side)
-    return inside.told[id(model)][1], outside.told[id(model)][1]
+        if records.answered.get(id(model), (None,))[0] is not model:
+            records.answered[id(model)] = model, answers(model, side)
+    return inside.answered[id(model)][1], outside.answered[id(model)][1]
 
 
 def known_sides(

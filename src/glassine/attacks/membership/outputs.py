@@ -45,7 +45,7 @@ class LabelledRecords:
     target: AnyArray  # Their classes; shape (n,)
     persons: Persons | None = None  # Whose they are, where that is stated: then a statistic is one of people
     # What a model that was asked answered, so that several attacks ask it once; by the model's identity.
-    told: dict[int, tuple[object, Answers]] = field(default_factory=dict, init=False, compare=False)
+    answered: dict[int, tuple[object, Answers]] = field(default_factory=dict, init=False, compare=False)
 
     @classmethod
     def read(cls, sample: Sample | LabelledRecords, what: str) -> LabelledRecords:

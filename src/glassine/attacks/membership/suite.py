@@ -241,7 +241,6 @@ def attack_membership(
     *,
     holdout: Sample | LabelledRecords,
     shadows: Shadows | None = None,
-    candidates: object = None,
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -261,8 +260,6 @@ def attack_membership(
         samples that state persons, membership is judged by person: see Notes.
     shadows : Shadows, optional
         How shadow models are trained, for both modes of LiRA and of RMIA; without it they do not apply.
-    candidates : data frame or array-like, optional
-        The records among which the midpoint attack searches; by default members and non-members together.
     confidence : float, default=0.95
         Confidence of every interval, in (0, 1).
     random_state : int, numpy.random.Generator or None, default=None
@@ -333,13 +330,8 @@ def attack_membership(
         mode: tuple(judged(judge, answered, mode, setting) for judge in (likelihood_ratio, relative_ratio))
         for mode in ("online", "offline")
     }
-    if candidates is None:
-        pool = inside.join(outside)
-        truth = [True] * len(inside.target) + [False] * len(outside.target)
-        midpoint = midpoint_attack(model, pool, truth=truth, confidence=confidence, random_state=rng)
-    else:
-        midpoint = midpoint_attack(model, candidates, confidence=confidence, random_state=rng)
-    named = steps.of(midpoint)
+    truth = [True] * len(inside.target) + [False] * len(outside.target)
+    named = steps.of(midpoint_attack(model, inside.join(outside), truth=truth, confidence=confidence, random_state=rng))
     overfitting = steps.of(vulnerability(model, *sides, confidence=confidence, random_state=rng))
     return MembershipAttacks(
         n_members=inside.number,

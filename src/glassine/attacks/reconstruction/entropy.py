@@ -268,11 +268,10 @@ class ProbabilisticDataset(DisplayedToCheckers, ExposedRecords):
         if not sizes:
             raise _nothing_to_learn()
         shares = np.ones(len(possible.regions))
-        for part, (measure, region) in enumerate(zip(possible.measures, possible.regions, strict=True)):
-            for factor in possible.touched(region) if measure else ():
-                for name, left in possible.n_values(region, factor).items():
-                    if name in sizes:
-                        shares[part] -= (1 - math.log2(left) / math.log2(sizes[name])) / len(sizes)
+        for part, left_of in enumerate(possible.values_left()):
+            for name, left in left_of.items():
+                if name in sizes:
+                    shares[part] -= (1 - math.log2(left) / math.log2(sizes[name])) / len(sizes)
         return shares
 
     def exposure_ratios(self, *, domain_aware: bool = False) -> list[tuple[float, float]]:

@@ -261,15 +261,15 @@ def _of_worlds(published: ProbabilisticDataset, weights: Weights) -> float:
     record = {name: own[places[:, k]] for k, (name, own) in enumerate(zip(names, values, strict=True))}
     part = published.model.apply(record)
     worlds = np.stack(np.meshgrid(*[np.arange(size)] * n, indexing="ij"), axis=-1).reshape(size**n, n)
-    found = np.asarray(weights({name: column[worlds] for name, column in record.items()}), dtype=np.float64)
-    if found.shape != (len(worlds),) or not (found >= 0).all() or not np.isfinite(found).all():
+    weighed = np.asarray(weights({name: column[worlds] for name, column in record.items()}), dtype=np.float64)
+    if weighed.shape != (len(worlds),) or not (weighed >= 0).all() or not np.isfinite(weighed).all():
         raise InvalidParameterError(f"weights must be {len(worlds):,} numbers of at least 0, one for each dataset.")
     agrees = (part[worlds] == np.repeat(np.arange(len(published.supports)), published.supports)).all(axis=1)
-    if not found[agrees].sum() > 0:
+    if not weighed[agrees].sum() > 0:
         raise UndefinedMeasureError(
             "no dataset that agrees with the model has a weight above 0.", remedy="Give one such dataset a weight."
         )
-    return published.share_left(_entropy(found[agrees]), _entropy(found))
+    return published.share_left(_entropy(weighed[agrees]), _entropy(weighed))
 
 
 def _entropy(weights: Array) -> float:

@@ -158,7 +158,7 @@ class SubgroupLeakage:
 def oddities(model: DecisionTree | RuleList, possible: Worlds) -> list[str]:
     """Return what is odd about a model in a domain: shadowed rules, empty defaults, contradictions, holes."""
     out, unreadable = [], []
-    if sum(possible.measures, start=0) < possible.space.total:
+    if possible.covered < possible.space.total:
         out.append("some possible records satisfy no branch of a split")
     noun = "leaf" if isinstance(model, DecisionTree) else "rule"
     for i, (cell, measure) in enumerate(zip(model.cells, possible.measures, strict=True), start=1):
@@ -258,11 +258,9 @@ class ExposedRecords(PossibleRecords):
         possible, supports, n = self._worlds_of(domain_aware, by_shares=True), self.supports, self.n_records
         mean = dict.fromkeys(self.domain, 0.0)
         largest = dict.fromkeys(self.domain, 0.0)
-        for size, region in zip(supports, possible.regions, strict=True):
-            for factor in possible.touched(region) if size else ():
-                for name, learned in possible.learned(region, factor).items():
-                    mean[name] += size * learned / n
-                    largest[name] = max(largest[name], learned)
+        for size, name, learned in possible.learned(supports):
+            mean[name] += size * learned / n
+            largest[name] = max(largest[name], learned)
         return [
             AttributeLeakage(attribute=name, bits_learned=mean[name], bits_largest=largest[name])
             for name in self.domain

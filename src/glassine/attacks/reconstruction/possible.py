@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -11,7 +11,9 @@ import numpy as np
 
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.counting import MAX_STEPS, Measure, Region, RegionCounter, Space
+from glassine.counting.leaves import LeafRegions
 from glassine.counting.regions import regions_in_order
+from glassine.counting.space import Part
 from glassine.domain import Domain, Real
 from glassine.errors import InvalidParameterError, Text, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, RuleList
@@ -33,15 +35,24 @@ class Worlds:
         self.domain = domain
         self.space = Space(domain, model.literals, domain_aware=domain_aware, by_shares=by_shares)
         self.counter = RegionCounter(self.space, max_steps=max_steps)
-        boxes = [self.space.box(cell.inside) for cell in model.cells]
         # Leaves of a tree do not meet; of rules the first one takes a record.
-        self.regions = [Region(box) for box in boxes] if isinstance(model, DecisionTree) else [*regions_in_order(boxes)]
-        self._of_boxes: dict[tuple[int, int], dict[str, float]] = {}
+        paths = [cell.inside for cell in model.cells]
+        self.leaves = LeafRegions(self.space, paths) if isinstance(model, DecisionTree) else None
+        boxes = map(self.space.box, paths)
+        self.regions: Sequence[Region] = [*regions_in_order(boxes)] if self.leaves is None else self.leaves
+        self._of_parts: dict[tuple[int, Part], dict[str, float]] = {}
 
     @cached_property
     def measures(self) -> list[Measure]:
         """Number of possible records of each part, or their volume."""
+        if self.leaves is not None:
+            return self.leaves.measures
         return [self.counter.measure(region) for region in self.regions]
+
+    @property
+    def covered(self) -> Measure:
+        """Number of possible records of all parts together, or their volume."""
+        return sum(self.measures, start=0) if self.leaves is None else self.leaves.covered
 
     @cached_property
     def bits_learned(self) -> tuple[float, ...]:
@@ -49,6 +60,8 @@ class Worlds:
 
         By shares it is ``-log2 Q(R_j)``, Q being their product.
         """
+        if self.leaves is not None:
+            return tuple(log2_ratio(1, share) for share in self.leaves.shares)
         return tuple(log2_ratio(1, self.counter.share(region)) for region in self.regions)
 
     @cached_property
@@ -94,21 +107,62 @@ class Worlds:
             out[name] = any(share > 0 for share in shares) + any(share < 1 for share in shares)
         return out
 
-    def learned(self, region: Region, factor: int) -> Mapping[str, float]:
-        """Return the bits learned about each attribute of a factor: relative entropy from before to after."""
-        if not self.counter.is_free(region, factor):
-            return self._learned(factor, self.counter.marginal(region, factor))
-        # Nothing but the box of the factor matters then, and leaves of a tree share most of theirs.
-        allowed = region.inside.get(factor, self.space.full[factor])
-        if (factor, allowed) not in self._of_boxes:
+    def values_left(self) -> Iterator[dict[str, int]]:
+        """Yield for each part how many values of the attributes that it tests some record has; none if it is empty."""
+        for at, measure in enumerate(self.measures):
+            if self.leaves is None or not measure:
+                region = self.regions[at] if measure else Region({})
+                yield {
+                    name: left
+                    for factor in self.touched(region)
+                    for name, left in self.n_values(region, factor).items()
+                }
+                continue
+            left_of: dict[str, int] = {}
+            for factor, part in self.leaves.parts[at].items():
+                names = self.space.factors[factor].attributes
+                left_of |= (
+                    {names[0]: int(self.space.weight(factor, part))}
+                    if len(names) == 1
+                    else self.n_values(Region({factor: self.space.mask(factor, part)}), factor)
+                )
+            yield left_of
+
+    def learned(self, sizes: Sequence[int]) -> Iterator[tuple[int, str, float]]:
+        """Yield the bits learned about each attribute in each part that holds records, with their number.
+
+        They are the relative entropy from before to after.
+        """
+        for at, size in enumerate(sizes):
+            if not size:
+                continue
+            if self.leaves is not None:
+                for factor, part in self.leaves.parts[at].items():
+                    for name, bits in self._learned_of(factor, part).items():
+                        yield size, name, bits
+                continue
+            region = self.regions[at]
+            for factor in self.touched(region):
+                if self.counter.is_free(region, factor):
+                    # Nothing but the box of the factor matters then.
+                    bits_of = self._learned_of(factor, region.inside.get(factor, self.space.full[factor]))
+                else:
+                    bits_of = self._learned(factor, self.counter.marginal(region, factor))
+                for name, bits in bits_of.items():
+                    yield size, name, bits
+
+    def _learned_of(self, factor: int, allowed: Part) -> Mapping[str, float]:
+        """Return the bits learned about each attribute of a factor of which these atoms are left."""
+        if (factor, allowed) not in self._of_parts:
             part = self.space.factors[factor]
             if len(part.attributes) == 1:
                 left = self.space.weight(factor, allowed)
-                self._of_boxes[factor, allowed] = {part.attributes[0]: log2_ratio(self.space.totals[factor], left)}
+                self._of_parts[factor, allowed] = {part.attributes[0]: log2_ratio(self.space.totals[factor], left)}
             else:
-                inside = [weight if allowed >> atom & 1 else 0 for atom, weight in enumerate(part.weights)]
-                self._of_boxes[factor, allowed] = self._learned(factor, inside)
-        return self._of_boxes[factor, allowed]
+                mask = self.space.mask(factor, allowed)
+                inside = [weight if mask >> atom & 1 else 0 for atom, weight in enumerate(part.weights)]
+                self._of_parts[factor, allowed] = self._learned(factor, inside)
+        return self._of_parts[factor, allowed]
 
     def _learned(self, factor: int, marginal: Sequence[Measure]) -> dict[str, float]:
         part = self.space.factors[factor]

@@ -150,11 +150,35 @@ async function show(moved) {
   screen.dispatchEvent(new Event("drawn"));
 }
 
+// Jobs that take longer: each can be ended. Drawn anew only if they differ, so that a focused button stays.
+let listed = "";
+
+function running(jobs) {
+  const now = JSON.stringify(jobs);
+  if (now === listed) return;
+  listed = now;
+  const part = document.getElementById("jobs");
+  part.hidden = !jobs.length;
+  part.replaceChildren(...jobs.map(job => {
+    const row = document.createElement("div");
+    const words = document.createElement("bdi");
+    const button = document.createElement("button");
+    words.textContent = job.said;
+    button.type = "button";
+    button.textContent = "Stop";
+    button.setAttribute("aria-label", `Stop: ${job.said}`);
+    button.dataset.end = job.id;
+    row.append(words, button);
+    return row;
+  }));
+}
+
 async function pulse(first) {
   // The state comes before the screen that shows it: what changes in between is drawn at the next pulse.
   if (lost || (document.hidden && first !== true)) return;
   try {
     const now = await (await ask("GET", "desk")).json();
+    running(now.jobs);
     const next = `${now.head}-${now.waiting}`;
     if (now.fault) say(now.fault);
     if (head && next !== head) await show(false);
@@ -245,6 +269,19 @@ const actions = {
     frame.className = "report";
     frame.src = await ticket({what: "report", file: button.dataset.report});
     document.getElementById("content").replaceChildren(frame);
+  },
+  async drawing(button) {
+    say("The model is being drawn.");
+    const frame = document.createElement("iframe");
+    frame.setAttribute("sandbox", "");
+    frame.title = "Drawing of the model";
+    frame.className = "report drawing";
+    frame.src = await ticket({what: "drawing", file: button.dataset.drawing});
+    document.getElementById("content").replaceChildren(frame);
+  },
+  async end(button) {
+    await ask("DELETE", `jobs/${button.dataset.end}`);
+    say("Stopped.");
   },
   async image(button) {
     const image = document.createElement("img");

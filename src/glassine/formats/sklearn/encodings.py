@@ -272,10 +272,10 @@ class Coded:
             # Both lists say the same of the values that the encoder knows: take the shorter.
             listed_left = 0 < len(sides[True]) <= len(sides[False]) or not sides[False]
         if texts[not listed_left]:
-            known = set(attribute.values) if isinstance(attribute, Category) else set()
+            values = set(attribute.values) if isinstance(attribute, Category) else set()
             if self.missing is None or missing != listed_left:
                 missing = not listed_left
-            elif not known.issuperset(texts[not listed_left]):
+            elif not values.issuperset(texts[not listed_left]):
                 raise UnsupportedModelError(
                     f"the tree distinguishes {texts[not listed_left][0]!r} from a missing value in {self.attribute!r}.",
                     remedy="Give a domain that lists it.",

@@ -37,7 +37,7 @@ class Test:
     bound: float
     holds: Side
     missing: Side
-    known: bool = True  # Whether the model says where missing values go
+    stated: bool = True  # Whether the model says where missing values go
 
     @property
     def threshold(self) -> float:
@@ -105,27 +105,27 @@ class Encoder:
         """Return the condition of a branch, those before it taken off, as :meth:`decided` does."""
         return self.decided(branches[at].literal, any(branch.literal.missing for branch in branches[at:]))
 
-    def decided(self, literal: Condition, known: bool = True) -> tuple[Condition, bool]:
+    def decided(self, literal: Condition, stated: bool = True) -> tuple[Condition, bool]:
         """Return the condition that is tested, and whether the model says where missing values go, if there are any."""
-        known = known and (self.domain is None or self.domain[literal.attribute].missing)
+        stated = stated and (self.domain is None or self.domain[literal.attribute].missing)
         # Where no branch takes them, they go with the values that are not listed, as an encoder that knows none has it.
-        return literal if known or isinstance(literal, Between) else with_missing(literal, literal.negated), known
+        return literal if stated or isinstance(literal, Between) else with_missing(literal, literal.negated), stated
 
     @property
     def width(self) -> int:
         """Number of columns; one that is never looked at where the model tests nothing."""
         return max(len(self.numbers) + len(self.lists), 1)
 
-    def tests(self, literal: Condition, known: bool) -> list[Test]:
+    def tests(self, literal: Condition, stated: bool) -> list[Test]:
         """Return the thresholds that hold together exactly where a literal, not negated if it has two bounds, holds.
 
-        ``known`` says that the model knows where missing values go.
+        ``stated`` says that the model knows where missing values go.
         """
         if isinstance(literal, OneOf) and (literal.attribute not in self.dummies or set(literal.values) != {1}):
             column = len(self.numbers) + self.lists.index(_listing(literal))
             # A list of no value has one that stands in for it, of code 0: only gaps have codes above.
             listed = -0.5 if literal.values else 0.5
-            return [Test(column, listed, "left" if literal.negated else "right", "left", known)]
+            return [Test(column, listed, "left" if literal.negated else "right", "left", stated)]
         bounds: list[tuple[float, Side]] = [(0.5, "right")]
         if isinstance(literal, Between):
             both: list[tuple[float, Side]] = [(literal.lo, "right"), (literal.hi, "left")]
@@ -134,7 +134,7 @@ class Encoder:
         column, out = self.numbers.index(literal.attribute), []
         for bound, side in bounds:
             holds = _other(side) if literal.negated else side
-            out.append(Test(column, bound, holds, holds if literal.missing else _other(holds), known))
+            out.append(Test(column, bound, holds, holds if literal.missing else _other(holds), stated))
         return out
 
     def fitted(self) -> Any:
@@ -320,10 +320,10 @@ class BinaryTree:
             if isinstance(next_, int):
                 self.part[node] = next_
                 continue
-            literal, known, inside, rest = next_
+            literal, stated, inside, rest = next_
             if isinstance(literal, Between) and literal.negated:
                 literal, inside, rest = literal.negate(), rest, inside
-            tests = self.encoder.tests(literal, known)
+            tests = self.encoder.tests(literal, stated)
             for test in tests:
                 last = test is tests[-1]
                 yes, no = self._place(inside if last else None), self._place(rest)
@@ -349,7 +349,7 @@ def grow(model: DecisionTree | RuleList, encoder: Encoder, fitted: Any) -> Any:
             nodes[i]["feature"], nodes[i]["threshold"] = test.column, test.threshold
             left, right = sizes[list(builder.children[i])]
             # Where the model knows no gaps, they follow the larger child, as scikit-learn does after fitting on none.
-            nodes[i]["missing_go_to_left"] = test.missing == "left" if test.known else left > right
+            nodes[i]["missing_go_to_left"] = test.missing == "left" if test.stated else left > right
     nodes["n_node_samples"], nodes["weighted_n_node_samples"] = 0 if model.sizes == "derived" else sizes, sizes
     nodes["impurity"] = 0.0 if model.classes is None else 1 - (values**2).sum(axis=1)
     grown = type(fitted.tree_)(encoder.width, np.array([width], dtype=np.intp), 1)

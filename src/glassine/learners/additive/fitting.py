@@ -50,7 +50,7 @@ from glassine.models.rounding import check_limits
 from glassine.models.scorecard import bin_points
 from glassine.records.arrays import Array
 from glassine.sealed.binned import Grid, Terms
-from glassine.sealed.gaussian import ExactSumsOracle, GaussianOracle, Portion, SumsOracle
+from glassine.sealed.gaussian import GaussianOracle, Portion, SumsOracle
 from glassine.sealed.residuals import Totals
 
 ALGORITHMS = ("penalized", "boosting")
@@ -255,7 +255,7 @@ class Ordinary:
 
     Guarantee
     ---------
-    none, and none can be stated: an :class:`~glassine.sealed.gaussian.ExactSumsOracle` has no events.
+    none, and none can be stated: an oracle without noise has no events.
     """
 
     mu: ClassVar[float] = math.inf
@@ -263,7 +263,7 @@ class Ordinary:
     boosting: ClassVar[Boosting] = Boosting(clip=UNCLIPPED)
     splits: ClassVar[BestSplits] = BestSplits()
 
-    oracle: ExactSumsOracle  # The records
+    oracle: SumsOracle  # The records
 
     def stage(self, accounting: str, part: float) -> Portion:
         """Return all: nothing is spent."""

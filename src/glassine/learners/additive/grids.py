@@ -317,12 +317,13 @@ class CountTree:
         self.first = self.first if level else len(values)
         self.active = self.pending
 
-    def axis(self, noise: float, target: float | None, merge: float) -> Axis:
+    def axis(self, noise: float, target: float | None, merge: float, per_record: int = 1) -> Axis:
         """Return the bins: the leaves, merged from left to right until each exceeds so many deviations of the noise."""
+        # per_record: parts of one that exact counts are multiples of.
         spans, counts, variances = self._leaves()
         variances *= noise**2
-        # Exact counts are whole but for the rounding of their weights.
-        counts = counts if noise else np.rint(counts)
+        # Exact counts are whole parts but for the rounding of least squares.
+        counts = counts if noise else np.rint(counts * per_record) / per_record
         if target is not None:
             counts = np.maximum(counts, 0.0)
         coded = [i for i, (start, _) in enumerate(spans) if start in self.coded]
@@ -423,11 +424,11 @@ def _most_runs(counts: Array, least: float) -> list[list[int]]:
     least, runs = max(least, most * FINE), [list(range(len(counts)))]
     while most > least * (1 + FINE) and len(runs) < MOST_BINS:
         middle = math.sqrt(least * most)
-        found = _runs(counts, middle)
-        if len(found) > MOST_BINS:
+        halved = _runs(counts, middle)
+        if len(halved) > MOST_BINS:
             least = middle
         else:
-            most, runs = middle, found
+            most, runs = middle, halved
     return runs
 
 
@@ -485,4 +486,4 @@ def release_bins(
         precision = np.array([1.0 / max(tree.first, 1) for tree in trees])
         totals = np.array([sum(tree.counts[: tree.first]) + (tree.gap or 0.0) for tree in trees])
         least = max(float(precision @ totals / precision.sum()) / quantiles, 1.0)
-    return [tree.axis(drawing.deviation, least, merge if tree.grid.starts else MERGE) for tree in trees]
+    return [tree.axis(drawing.deviation, least, merge if tree.grid.starts else MERGE, drawing.parts) for tree in trees]

@@ -22,7 +22,9 @@ from glassine.learners.additive.grids import public_grids
 from glassine.learners.additive.publishing import declared_bins
 from glassine.learners.additive.ridge import Design, fit_cells, quantiles
 from glassine.learners.additive.targets import Training
+from glassine.learners.additive.weighted import WeightedRecords, per_record
 from glassine.learners.estimator import OrdinaryLearner
+from glassine.learners.publishing import by_weight
 from glassine.models import AdditiveModel
 from glassine.models.rounding import check_limits
 from glassine.models.scorecard import Scorecard, binary, repointed
@@ -159,18 +161,21 @@ class ScorecardRegressor(OrdinaryLearner, AdditiveRegressor, AdditiveEstimator):
         if not isinstance(records, HeldRecords):
             raise TypeError("an ordinary fit reads records into memory")
         columns, target = records.columns, training.target
+        parts = records.parts if isinstance(records, WeightedRecords) else None
+        weights = np.ones(columns.n_records) if parts is None else parts / per_record(records)
 
         def numbers(name: str) -> tuple[Array, Ints | None]:
             values = columns.numbers[name]
-            return values[~np.isnan(values)], None
+            present = ~np.isnan(values)
+            return values[present], None if parts is None else parts[present]
 
         bins = {**quantiles(training.domain, numbers), **declared_bins(training.domain, self.bins)}
         grids = public_grids(training.domain, bins)
         factor, offset = target.scale
         values = np.asarray(records.values, dtype=np.float64) * factor + offset
         cells = read_cells(columns, grids)
-        design = Design.of(cells, grids, np.ones(len(values)))
-        terms, intercept = fit_cells(design, values, training.domain, target, self.monotone)
+        design = Design.of(cells, grids, weights)
+        terms, intercept = fit_cells(design, values * weights, training.domain, target, self.monotone)
         model = AdditiveModel(
             attributes=training.domain.names,
             terms=terms,
@@ -180,26 +185,28 @@ class ScorecardRegressor(OrdinaryLearner, AdditiveRegressor, AdditiveEstimator):
             target_bounds=target.bounds,
             source=f"glassine.{type(self).__name__}",
         )
-        card = _fitted(model.to_scorecard(max_items=self.max_items, max_points=self.max_points), columns, values)
+        card = model.to_scorecard(max_items=self.max_items, max_points=self.max_points)
+        card = by_weight(_fitted(card, columns, values, weights), per_record(records))
         if self.progress is not None:
             self.progress(1, 1)
         return attributes_of(training, card, Certificate.none("exact counts of the records"))
 
 
-def _fitted(card: AdditiveModel, columns: ConformedColumns, values: Array) -> AdditiveModel:
+def _fitted(card: AdditiveModel, columns: ConformedColumns, values: Array, weights: Array) -> AdditiveModel:
     """Return the card with the intercept and the unit of least squares on the records."""
     if card.scorecard is None:
         raise ValueError("the model must be a scorecard")
     old = card.scorecard.unit
     totals = np.rint((card.scores(columns)[:, 0] - card.intercept[0]) / old)
-    centered = totals - totals.mean()
-    spread = float(centered @ centered)
+    middle = np.average(totals, weights=weights)
+    centered = (totals - middle) * weights
+    spread = float(centered @ (totals - middle))
     slope = float(centered @ values) / spread if spread > 0 else old
     # A point that lowered the number would turn the card around.
     unit = binary(slope) if slope > 0 else old
     return replace(
         card,
         terms=repointed(card.terms, old, unit),
-        intercept=(float(values.mean() - unit * totals.mean()),),
+        intercept=(float(np.average(values, weights=weights) - unit * middle),),
         scorecard=Scorecard(unit=unit, risks=()),
     )

@@ -22,10 +22,11 @@ from glassine.learners.additive.grids import MOST_BINS
 from glassine.learners.additive.memory import check_memory, pairs_asked_for
 from glassine.learners.additive.publishing import AUTO, declared_bins, voted
 from glassine.learners.additive.targets import Training
+from glassine.learners.additive.weighted import oracle_of, per_record
 from glassine.learners.estimator import OrdinaryLearner
+from glassine.learners.publishing import by_weight
 from glassine.models import AdditiveModel
 from glassine.privacy.certificate import Certificate
-from glassine.sealed.gaussian import ExactSumsOracle
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -58,9 +59,10 @@ class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
             )
             pairs = pairs_asked_for(plan.interactions)
             check_memory(plan.grids, training.target, plan.algorithm, self.memory_limit, pairs=pairs)
-            privacy = Ordinary(ExactSumsOracle.of(records, training.target.events))
+            privacy = Ordinary(oracle_of(records, training.target.events))
             model = fit_model(training, plan, privacy, source=f"glassine.{type(self).__name__}", progress=self.progress)
         assert model is not None  # noqa: S101 - there is at least one order
+        model = by_weight(model, per_record(records))
         fitted = attributes_of(training, model, Certificate.none("exact counts of the records"))
         return {**fitted, **without_exposure(vars(self), training)}
 

@@ -187,7 +187,7 @@ class ScorecardClassifier(OrdinaryLearner, CardClassifier):
         )
         _two_classes(intake.classes)
         columns, labels = intake.columns, intake.labels
-        weights = np.ones(len(labels)) if intake.multiplicities is None else intake.multiplicities.astype(np.float64)
+        weights = np.ones(len(labels)) if intake.multiplicities is None else intake.multiplicities / intake.per_record
         bins = {**quantiles(intake.domain, intake.numbers), **declared_bins(intake.domain, self.bins)}
         grids = public_grids(intake.domain, bins)
         cells = read_cells(columns, grids)

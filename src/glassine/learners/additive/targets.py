@@ -19,10 +19,11 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError
 from glassine.learners import reading
 from glassine.learners.additive.records import CountedNumbers, CountedRecords
+from glassine.learners.additive.weighted import weigh
 from glassine.learners.budget import RANGE_FROM_DATA, warn_of
 from glassine.learners.intake import read_training
 from glassine.learners.ranges import checked_bounds, declared_bounds
-from glassine.learners.reading import EngineIntake
+from glassine.learners.reading import EngineIntake, Weights
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.budget_rules import BudgetRule
 from glassine.privacy.unit import RECORD, PrivacyUnit
@@ -169,9 +170,13 @@ def read_classes(
         private=private,
         keep_undeclared=estimator.keeps_undeclared,
     )
-    records: AdditiveRecords = (
-        CountedRecords(intake=intake) if isinstance(intake, EngineIntake) else HeldRecords.of(intake)
-    )
+    records: AdditiveRecords
+    if isinstance(intake, EngineIntake):
+        records = CountedRecords(intake=intake)
+    elif intake.multiplicities is None or intake.per_record == 1:
+        records = HeldRecords.of(intake)
+    else:
+        records = weigh(intake.columns, intake.labels, Weights(intake.multiplicities, intake.per_record))
     return records, Training(
         target=Target(classes=intake.classes, bounds=None, name=target_name(y)),
         domain=intake.domain,
@@ -214,8 +219,8 @@ def read_numbers(
     rows = ~np.isnan(numbers)
     weights = None
     if times is not None and not isinstance(times, CountedPersons):
-        weights = reading.multiplicities_of(times, len(numbers))
-        rows &= weights > 0
+        weights = reading.weights_of(times, len(numbers))
+        rows &= weights.parts > 0
     if not rows.any() and strict:
         raise InvalidDataError("no record has a number as its target.", remedy="Check the target.")
     records, numbers = reading.take_rows(records, rows), numbers[rows]
@@ -239,14 +244,13 @@ def read_numbers(
         columns = read_checked(records, domain, keep_undeclared=True, training=True)
     else:
         columns = read_settled(records, domain, keep_undeclared=True)
+    held = HeldRecords(columns=columns, values=values)
     if persons is not None:
-        kept = np.repeat(np.arange(len(values)), persons.take(rows).times(columns, values))
-        columns, values = columns.take(kept), values[kept]
+        held = weigh(columns, values, Weights(persons.take(rows).times(columns, values), 1))
     elif weights is not None:
-        kept = np.repeat(np.arange(len(values)), weights[rows])
-        columns, values = columns.take(kept), values[kept]
+        held = weigh(columns, values, weights._replace(parts=weights.parts[rows]))
     target = Target(classes=None, bounds=limits, name=name)
-    return HeldRecords(columns=columns, values=values), Training(
+    return held, Training(
         target=target,
         domain=domain,
         caveats=tuple(caveats),
@@ -266,7 +270,7 @@ def _left_in_place(
 ) -> tuple[AdditiveRecords, Training]:
     """Look through the records of a lazy frame, which stay where they are; those without a number are left out."""
     attributes = reading.name_columns(estimator, X, target, domain)
-    table = LazyTable(frame=X, strict=False, keep_undeclared=True, only={target: ANYTHING})
+    table = LazyTable(frame=X, strict=False, keep_undeclared=True, required={target: ANYTHING})
     _, counts = table.totals({name: attributes[name] for name in attributes})
     caveats = _of_range(domain, target, ranged=ranged)
     warn_of(caveats, attributes)

@@ -28,7 +28,7 @@ from glassine.learners.estimator import TransparentClassifier, TransparentModel
 from glassine.learners.exhaustive.sizes import smaller
 from glassine.learners.intake import Intake, read_training
 from glassine.learners.publishing import evidence_of
-from glassine.learners.reading import EngineIntake, multiplicities_of
+from glassine.learners.reading import EngineIntake, weights_of
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.records.arrays import Array, Ints
 from glassine.records.bits import BitSets, truths
@@ -94,7 +94,9 @@ def read_numeric(
         )
     if not isinstance(records, HeldRecords):
         raise TypeError("a number is held, or counted")
-    multiplicities = None if persons is not None or times is None else multiplicities_of(times, len(records.values))
+    multiplicities, per_record = None, 1
+    if persons is None and times is not None:
+        multiplicities, per_record = weights_of(times, len(records.values))
     return NumericIntake(
         columns=records.columns,
         labels=upper_parts(records.values),
@@ -105,6 +107,7 @@ def read_numeric(
         persons=persons,
         target_range=target_range,
         targets=records.values * half + middle,
+        per_record=per_record,
     )
 
 
@@ -292,6 +295,7 @@ class Numbers(RegressorMixin, Tabulated):  # type: ignore[misc]  # scikit-learn 
             raise TypeError("exact figures need records in memory")
         # Leaves publish the means of the targets themselves, which their parts round.
         where = publish([Evidence()] * n).apply(numeric.columns)
+        # In parts of records, as the evidence is published.
         times = np.ones(len(where)) if numeric.multiplicities is None else numeric.multiplicities
         sizes = np.bincount(where, times, n).astype(int)
         lo, hi = numeric.target_range

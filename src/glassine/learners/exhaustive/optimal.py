@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from glassine.capacity import DeclaredClass
@@ -23,8 +24,8 @@ from glassine.learners.exhaustive.list_search import ListSearch, Room, SearchLim
 from glassine.learners.intake import Intake, metadata_of
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.privacy.exact import decimal
-from glassine.records.arrays import Ints
-from glassine.records.bits import BitSets
+from glassine.records.arrays import Indices, Ints
+from glassine.records.bits import BitSets, truths
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.lists import DrawnList
 from glassine.sealed.losses import MOST_STEPS, LeafCosts, base_rates
@@ -46,26 +47,32 @@ class Optimal(OrdinaryLearner, Tabulated):
 
     def _learn(self, X: object, y: object, times: npt.ArrayLike | None) -> dict[str, Any]:
         self._check_parameters()
-        least = _least(self.min_samples_leaf)
+        smallest = _least(self.min_samples_leaf)
         penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
         intake = self._read(X, y, times, private=False)
         conditions = asked(self._conditions(intake.domain), intake)
         n_classes, n = len(intake.classes), intake.n_records
-        fewest = math.ceil(least * n) if isinstance(least, Fraction) else least
-        if n < fewest:
+        # Fractional weights are no numbers of records, of which a leaf could hold some.
+        counted = n if intake.per_record == 1 else len(weighing(intake))
+        fewest = math.ceil(smallest * counted) if isinstance(smallest, Fraction) else smallest
+        if counted < fewest:
             raise InvalidParameterError(
-                f"{parameter('min_samples_leaf')}={fewest:,} allows no leaf: there are {n:,} training records.",
+                f"{parameter('min_samples_leaf')}={fewest:,} allows no leaf: there are {counted:,} training records.",
                 remedy="Lower it, or give more records.",
             )
         members = self._members(intake.domain, conditions, self._public_loss(n_classes, MOST_STEPS))
         self._refuse_too_large(members, metadata_of(intake))
         bitsets = intake.pack(members.antecedents)
         if self._ranks(n_classes):
-            members = members.with_loss(self._loss(base_rates(bitsets.totals()), math.inf, members))
-        loss = members.loss
+            rates = base_rates(bitsets.totals() / intake.per_record)
+            members = members.with_loss(self._loss(rates, math.inf, members))
+        loss, least = members.loss, fewest * members.loss.parts
         # A share of the records as a penalty becomes units of cost, in which the sums count.
         cost = penalty * n * loss.unit * loss.parts
-        best, counts = self._best(members, intake, bitsets, cost, fewest)
+        if intake.per_record > 1 and fewest > 1:
+            members, bitsets, least = with_rows(members, intake, fewest)
+        best, counts = self._best(members, intake, bitsets, cost, least)
+        counts = counts[:, : loss.n_classes]
         values = members.values(best)
 
         def publish(cells: Sequence[Evidence]) -> DecisionTree | RuleList:
@@ -85,9 +92,36 @@ class Optimal(OrdinaryLearner, Tabulated):
 
     def _best(self, members: Any, intake: Intake, bitsets: BitSets, penalty: float, fewest: int) -> tuple[Any, Ints]:
         """Return a member of least cost, and the class counts of its leaves or rules, shape (k, c)."""
-        sums = members.sums(bitsets, Weighting.optimal(penalty, fewest * members.loss.parts), self.progress)
+        # fewest: least sum of the class counts of a leaf.
+        sums = members.sums(bitsets, Weighting.optimal(penalty, fewest), self.progress)
         best = sums.best()
         return best, sums.class_counts(best)
+
+
+def weighing(intake: Intake) -> Indices:
+    """Return the rows whose weight is not zero, as places among all."""
+    return np.arange(len(intake.labels)) if intake.multiplicities is None else np.flatnonzero(intake.multiplicities)
+
+
+def with_rows(members: Any, intake: Intake, fewest: int) -> tuple[Any, BitSets, int]:
+    """Return a class of models and its bit sets with one class more, and the least sum of counts of a leaf.
+
+    The class costs nothing. Each row counts in it as more than all rows weigh, so that the counts of a leaf add up to
+    the least sum if it holds ``fewest`` rows, and only then.
+    """
+    loss, rows = members.loss, weighing(intake)
+    parts = np.zeros((len(rows), loss.n_classes + 1), dtype=np.int64)
+    if loss.parts > 1:
+        parts[:, 0], parts[:, 1] = loss.parts - intake.labels[rows], intake.labels[rows]
+    else:
+        parts[np.arange(len(rows)), intake.labels[rows]] = 1
+    if intake.multiplicities is not None:
+        parts *= intake.multiplicities[rows, None]
+    heavy = 1 << int(parts.sum()).bit_length()
+    parts[:, -1] = heavy
+    bitsets = BitSets.pack_counts((truth[rows] for truth in truths(intake.columns, members.antecedents)), parts)
+    free = np.zeros((loss.n_values, 1), dtype=np.int64)
+    return members.with_loss(replace(loss, costs=np.hstack([loss.costs, free]))), bitsets, fewest * heavy
 
 
 def _least(value: object) -> int | Fraction:
@@ -221,8 +255,9 @@ class OptimalTreeClassifier(RankedClasses, Optimal, Trees):
         Cost of a split as a share of the records, in [0, 1].
     min_samples_leaf : int or float, default=1
         Fewest records of a leaf, at least 1. Below 1, their share of all records, above 0 and rounded up to records.
-        The tree has least cost among all trees that satisfy it. With ``sample_weight``, each row counts as many records
-        as it stands for.
+        The tree has least cost among all trees that satisfy it. With whole ``sample_weight`` each row counts as many
+        records as it stands for. With fractional ones each row counts as one: a leaf of one row with a weight of 300
+        holds one record.
     memory_limit, time_limit, progress
         As for :class:`~.PrivateTreeClassifier`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -24,6 +24,7 @@ from glassine.records.arrays import Ints
 from glassine.sealed.gini import best_split
 from glassine.sealed.lists import DrawnList
 from glassine.sealed.remaining import Remaining
+from glassine.sealed.store import HeldIntake
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -40,7 +41,8 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     domain : Domain, optional
         The attributes; inferred from the data by default. A number's ``thresholds`` are its literals.
     min_support : float, default=0.05
-        Least share of the records, in [0, 0.5]: a rule captures as many, and as many remain before it.
+        Least share of the records, in [0, 0.5]: a rule captures as many, and as many remain before it. With fractional
+        ``sample_weight`` it holds for the weights and for the rows.
     pool : {"literals", "pairs"} or sequence of sequences of Literal, default="literals"
         The antecedents, as for :class:`~.PrivateRuleListClassifier`. Those that the domain makes always true,
         always false or equal to an earlier one are left out.
@@ -97,7 +99,11 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
         support = decimal(check_number(self.min_support, "min_support", low=0.0, high=0.5), "min_support")
         intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=times, private=False)
         pool = GreedyPool.of(intake.domain, asked(self._conditions(intake.domain), intake))
-        growth = grow(pool, Remaining.of(intake, pool.antecedents), int(self.max_rules), support, self.progress)
+        remaining = Remaining.of(intake, pool.antecedents)
+        rows = None
+        if isinstance(intake, HeldIntake) and intake.per_record > 1:
+            rows = Remaining.of(replace(intake, multiplicities=None), pool.antecedents)
+        growth = grow(pool, remaining, int(self.max_rules), support, self.progress, rows)
         model = growth.model(pool, intake, source=f"glassine.{type(self).__name__}")
         return fitted(intake, model, self._certificate(intake))
 
@@ -127,34 +133,42 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
 
 
 def grow(
-    pool: GreedyPool, remaining: Remaining, length: int, support: Fraction, progress: Progress | None = None
+    pool: GreedyPool,
+    remaining: Remaining,
+    length: int,
+    support: Fraction,
+    progress: Progress | None = None,
+    rows: Remaining | None = None,
 ) -> ListGrowth:
     """Grow a list by the least weighted Gini impurity, without privacy.
 
     Each rule captures at least ``ceil(support * n)`` records, and as many remain before it. Of equal rules the first of
     the pool is taken. The list ends at its length, when too few records remain, or when no rule lowers the impurity.
+    With ``rows``, the same records without weights, as many of these are needed as well.
 
     Guarantee
     ---------
     none: rules and exact counts are those of the records.
     """
-    n = int(remaining.totals().sum())
-    least = math.ceil(support * n)
+    needed = [(each, math.ceil(support * int(each.totals().sum()))) for each in (remaining, *([rows] if rows else []))]
     chosen: list[int] = []
     counts: list[Ints] = []
     while len(chosen) < length:
         totals = remaining.totals()
         rules = pool.admissible(chosen)
-        if not rules or int(totals.sum()) < max(1, least):
+        if not rules or any(int(each.totals().sum()) < max(1, least) for each, least in needed):
             break
         captured = remaining.counts(rules)
-        best = best_split(captured, totals, captured.sum(axis=1) >= least)
+        allowed = [each.counts(rules).sum(axis=1) >= least for each, least in needed]
+        best = best_split(captured, totals, np.logical_and.reduce(allowed))
         if progress is not None:
             progress(len(chosen) + 1, length)
         if best is None:
             break
         chosen.append(rules[best])
         counts.append(remaining.take(rules[best]))
+        if rows is not None:
+            rows.take(rules[best])
     counts.append(remaining.totals())
     labels = [int(np.argmax(row)) for row in counts]
     drawn = DrawnList(tuple(zip(chosen, labels, strict=False)), labels[-1])

@@ -15,7 +15,7 @@ from glassine.learners.additive.merging import MOST_SITES, Persons, composed
 from glassine.learners.additive.targets import Training
 from glassine.learners.summaries.derived import MEASURED, RESERVED
 from glassine.learners.summaries.file import SummaryFile, digest
-from glassine.learners.summaries.release import ADDED, CLIPPED, FOLLOWS, clip_of
+from glassine.learners.summaries.release import ADDED, CLIPPED, FOLLOWS, ROUNDS, clip_of, most_groups
 from glassine.learners.summaries.released import ReleasedSummary, Round
 from glassine.privacy.certificate import Certificate
 
@@ -29,7 +29,7 @@ def checked_plan(plan: object, training: Training) -> SummaryFile:
     Raises
     ------
     InvalidParameterError
-        If it is no plan, or of another domain or target.
+        If it is no plan, or of another domain or target, or has more bins or rounds than a summary can have.
     """
     if not isinstance(plan, SummaryFile):
         raise InvalidParameterError(
@@ -42,6 +42,15 @@ def checked_plan(plan: object, training: Training) -> SummaryFile:
         what = "another target" if not same else "other attributes"
         raise InvalidParameterError(
             f"{parameter('follows')} is the plan of a summary of {what}.", remedy="Declare one domain for all sites."
+        )
+    released = plan.released
+    # The number of values that are released, which the slack of the noise is for, is bounded by these.
+    most = [most_groups(target) + 1 + len(axis.grid.codes) for axis in released.axes]
+    wide = any(int(own.max()) >= bound for own, bound in zip(released.groups, most, strict=True))
+    if wide or len(released.rounds) > ROUNDS or len(released.edges) >= max(len(released.axes), 1):
+        raise InvalidParameterError(
+            f"{parameter('follows')} is a plan with more bins, pairs or rounds than a summary has.",
+            remedy="Pass plan_ of a summary as it was released.",
         )
     return plan
 
@@ -68,7 +77,7 @@ def merged(
     Raises
     ------
     InvalidParameterError
-        If there are fewer than two summaries, or they follow different plans or are of different units.
+        If there are fewer than two summaries, one is merged, or they follow different plans or are of different units.
     InvalidModelError
         If a summary is not of the plan that its certificate names.
     """
@@ -76,6 +85,10 @@ def merged(
     if not 2 <= len(files) <= MOST_SITES:
         raise InvalidParameterError(
             f"a merge needs the summaries of 2 to {MOST_SITES:,} sites, got {len(files)}.", remedy="Give one of each."
+        )
+    if any(one.public.get("merged") == ADDED for one in certificates):
+        raise InvalidParameterError(
+            "one of the summaries is merged itself.", remedy="Merge the summaries of all sites at once."
         )
     plans = {plan_of(*one) for one in zip(files, certificates, strict=True)}
     if len(plans) > 1:

@@ -1,0 +1,146 @@
+"""The regions of a tree's leaves: boxes that do not meet, measured by sums over neighboring atoms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import overload
+
+from glassine.budget import current
+from glassine.counting.regions import BETWEEN, Region
+from glassine.counting.space import Box, Measure, NumberFactor, Part, Space
+from glassine.domain import Literal
+
+BYTES = 500
+"""Memory of a leaf over ten factors."""
+
+
+class LeafRegions(Sequence[Region]):
+    """The regions of leaves, in order; each is made when it is asked for.
+
+    A tree of many leaves cuts a number into thousands of atoms, so that a bit mask takes kilobytes. The thresholds on a
+    path leave neighbors, whose measure is the difference of two sums.
+
+    Parameters
+    ----------
+    space : Space
+        The space, with the literals of the tree.
+    paths : iterable of sequence of Literal
+        The conjunction of each leaf. Leaves that follow one another share the beginning of their paths.
+
+    Attributes
+    ----------
+    parts : list of mapping of int to Part
+        What each leaf allows of each factor that its path tests.
+    """
+
+    def __init__(self, space: Space, paths: Iterable[Sequence[Literal]]) -> None:
+        self._space = space
+        self._sums: dict[int, tuple[list[int], int]] = {}
+        self.parts: list[dict[int, Part]] = []
+        paths = list(paths)
+        current().ask_memory(BYTES * len(paths), f"the regions of {len(paths):,} leaves")
+        before: Sequence[Literal] = ()
+        states: list[dict[int, Part]] = [{}]
+        for number, path in enumerate(paths):
+            if number % BETWEEN == 0:
+                current().ask_time("counting regions")
+            shared = 0
+            for own, other in zip(path, before, strict=False):
+                if own is not other:
+                    break
+                shared += 1
+            del states[shared + 1 :]
+            for literal in path[shared:]:
+                states.append(self._narrowed(states[-1], literal))
+            self.parts.append(states[-1])
+            before = path
+
+    def _narrowed(self, parts: dict[int, Part], literal: Literal) -> dict[int, Part]:
+        index = self._space.factor_of(literal.attribute)
+        factor, old = self._space.factors[index], parts.get(index)
+        new = factor.stretch(literal) if isinstance(factor, NumberFactor) and not isinstance(old, int) else None
+        if new is not None:
+            first, last, gap = old if isinstance(old, tuple) else (0, new[1], True)
+            first, last = max(first, new[0]), min(last, new[1])
+            return {**parts, index: (first, max(first, last), gap and new[2])}
+        mask = factor.mask(literal)
+        return {**parts, index: mask if old is None else mask & self._space.mask(index, old)}
+
+    def _sums_of(self, factor: int) -> tuple[list[int], int]:
+        """Return whole numbers whose differences are the measures of neighbors, and what they are to be divided by."""
+        if factor not in self._sums:
+            before = self._space.sums_before(factor)
+            scale = math.lcm(*{Fraction(each).denominator for each in before})
+            self._sums[factor] = [int(each * scale) for each in before], scale
+        return self._sums[factor]
+
+    def _scaled(self, factor: int, part: Part) -> int:
+        before, scale = self._sums_of(factor)
+        if isinstance(part, int):
+            return int(self._space.weight(factor, part) * scale)
+        first, last, gap = part
+        return before[last] - before[first] + (before[-1] - before[-2] if gap else 0)
+
+    @cached_property
+    def _counts(self) -> list[int]:
+        """Measure of each leaf over the tested factors, times the product of their scales."""
+        tested = sorted(self._space.tested)
+        totals = {factor: self._sums_of(factor)[0][-1] for factor in tested}
+        weights: dict[int, dict[Part, int]] = {factor: {} for factor in tested}
+        out = []
+        for parts in self.parts:
+            count = 1
+            for factor in tested:
+                part = parts.get(factor)
+                if part is None:
+                    count *= totals[factor]
+                    continue
+                known = weights[factor]
+                if part not in known:
+                    known[part] = self._scaled(factor, part)
+                count *= known[part]
+            out.append(count)
+        return out
+
+    @cached_property
+    def _scale(self) -> int:
+        return math.prod(self._sums_of(factor)[1] for factor in self._space.tested)
+
+    def _measure(self, count: int) -> Measure:
+        measure = count if self._scale == 1 else Fraction(count, self._scale)
+        return measure * self._space.untested
+
+    @cached_property
+    def measures(self) -> list[Measure]:
+        """Number of records of each leaf, or its volume."""
+        return [self._measure(count) for count in self._counts]
+
+    @cached_property
+    def covered(self) -> Measure:
+        """Measure of all leaves together."""
+        return self._measure(sum(self._counts))
+
+    @property
+    def shares(self) -> Iterable[Fraction]:
+        """Share of the space of each leaf."""
+        total = math.prod(self._sums_of(factor)[0][-1] for factor in self._space.tested)
+        return (Fraction(count, total) for count in self._counts)
+
+    def box(self, parts: Mapping[int, Part]) -> Box:
+        """Return what a leaf allows as masks."""
+        return {factor: self._space.mask(factor, part) for factor, part in parts.items()}
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    @overload
+    def __getitem__(self, index: int) -> Region: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Region]: ...
+    def __getitem__(self, index: int | slice) -> Region | list[Region]:
+        if isinstance(index, slice):
+            return [Region(self.box(parts)) for parts in self.parts[index]]
+        return Region(self.box(self.parts[index]))

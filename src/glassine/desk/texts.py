@@ -1,0 +1,135 @@
+"""Texts of the desk that an organization replaces, by ``.glassine/texts.toml``: in another language, say."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from jinja2 import Environment
+from jinja2.ext import Extension
+from markupsafe import escape
+
+from glassine.errors import DeskError, quoted
+
+NAME = "texts.toml"
+OTHERS = ("reply.txt", "record_page.html", "drawing.html")
+"""Templates of files that leave the desk: their words stay."""
+MARKUP = re.compile(r"(\{%.*?%\}|<(?:\{\{.*?\}\}|\{%.*?%\}|[^<>{]|\{)*>)", re.DOTALL)
+VALUE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+SPOKEN = re.compile(r'(\s(?:aria-label|data-said)=")([^"{}]*[a-z][^"{}]*)(")')
+"""Attributes that are read aloud, where no value stands in them."""
+PLACE = re.compile(r"\{(\d+)\}")
+
+
+def replaced(source: str, say: Callable[[str], str]) -> str:
+    """Return a template with each of its texts as ``say`` has it; values in a text are ``{1}``, ``{2}`` and so on.
+
+    Examples
+    --------
+    >>> replaced("<p>By {{ who }} <b>now</b></p>", {"By {1}": "{1} did", "now": "today"}.__getitem__)
+    '<p>{{ who }} did <b>today</b></p>'
+    """
+    pieces = MARKUP.split(source)
+    for i, piece in enumerate(pieces):
+        if i % 2:
+            pieces[i] = SPOKEN.sub(lambda match: f"{match[1]}{_literal(say(match[2]))}{match[3]}", piece)
+            continue
+        values = VALUE.findall(piece)
+        numbers = iter(range(1, len(values) + 1))
+        text = VALUE.sub(lambda _, numbers=numbers: f"{{{next(numbers)}}}", piece)
+        bare = text.strip()
+        if not re.search(r"[A-Za-z]{2}", PLACE.sub("", bare)):
+            continue
+        told = PLACE.split(say(" ".join(bare.split())))
+        told[::2] = map(_literal, told[::2])
+        told[1::2] = (values[int(number) - 1] for number in told[1::2])
+        start = text.index(bare)
+        pieces[i] = f"{text[:start]}{''.join(told)}{text[start + len(bare) :]}"
+    return "".join(pieces)
+
+
+def _literal(text: str) -> str:
+    """Return a text as a template that says it: nothing in it is code."""
+    return re.sub(r"[{}]", lambda match: f'{{{{ "{match[0]}" }}}}', str(escape(text)).replace("&#39;", "'"))
+
+
+def _templates() -> Iterator[str]:
+    for path in sorted(files("glassine.desk").joinpath("templates").iterdir(), key=lambda path: path.name):
+        if path.name not in OTHERS:
+            yield path.name
+
+
+@cache
+def desk_texts() -> tuple[str, ...]:
+    """Return the texts of the desk's pages, each once, in the order of the pages."""
+    found: dict[str, None] = {}
+
+    def say(text: str) -> str:
+        found[text] = None
+        return text
+
+    for name in _templates():
+        replaced(files("glassine.desk").joinpath("templates", name).read_text(encoding="utf-8"), say)
+    return tuple(found)
+
+
+def read_texts(folder: Path) -> dict[str, str]:
+    """Return the texts that are replaced, by the text of the desk; empty if there is no such file.
+
+    Raises
+    ------
+    DeskError
+        If the file is no TOML, names a text that the desk has not, or a replacement lacks a value of the text.
+    """
+    path = folder / NAME
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise DeskError(f"cannot read {path}: {error}.", remedy="Correct it, or delete it.", path=path) from None
+    for text, other in values.items():
+        if text not in desk_texts():
+            raise DeskError(
+                f"{quoted(text)} in {path} is no text of this desk.",
+                remedy="Take one that python -m glassine.desk.texts prints.",
+                path=path,
+            )
+        if not isinstance(other, str) or sorted(PLACE.findall(other)) != sorted(PLACE.findall(text)):
+            raise DeskError(
+                f"the text for {quoted(text)} in {path} must have the same values in braces.",
+                remedy="Correct it.",
+                path=path,
+            )
+    return values
+
+
+def with_texts(environment: Environment, texts: Mapping[str, str]) -> Environment:
+    """Return an environment whose pages have other texts; both share their filters and loaders."""
+    if not texts:
+        return environment
+
+    class Texts(Extension):
+        """Replaces the texts of a template before it is compiled."""
+
+        def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+            """Return the template with the texts of the organization."""
+            return replaced(source, lambda text: texts.get(text, text)) if name in set(_templates()) else source
+
+    return environment.overlay(extensions=[Texts], cache_size=400)
+
+
+def main() -> None:
+    """Print the texts of the desk as a file that replaces none of them."""
+    for text in desk_texts():
+        sys.stdout.write(f"{json.dumps(text, ensure_ascii=False)} = {json.dumps(text, ensure_ascii=False)}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Jobs of the desk over HTTP: what runs is listed and stopped, models are drawn, and a summary estimates models."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from glassine import Domain, Integer
+from glassine.desk.workers import Job, Workers
+from glassine.learners import PrivateSummary
+from glassine.privacy.release import fresh_count
+from tests.desk.desks import LIND, OKAFOR, Served, bound, within
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_job_is_listed_and_stopped_and_its_audit_tried_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, endless = Workers._run_any, True
+
+    async def run_job(workers: Workers, job: Job) -> Any:
+        if endless:
+            await asyncio.sleep(600)
+        return await run(workers, job)
+
+    monkeypatch.setattr(Workers, "_run_any", run_job)
+    served = Served(folder, OKAFOR)
+    try:
+        listed = within(lambda: json.loads(served.ask("GET", "/api/jobs")[1]))
+        assert [one["said"] for one in listed] == ["Audit of rules.txt"]
+        assert served.ask("DELETE", f"/api/jobs/{listed[0]['id']}", authorization="")[0] == 401
+        assert served.ask("DELETE", f"/api/jobs/{listed[0]['id']}")[0] == 200
+        identity = bound(served.app.desk, "rules.txt")[0]
+        within(lambda: "stopped before it ended" in served.ask("GET", f"/api/queue/{identity}")[1])
+        assert json.loads(served.ask("GET", "/api/jobs")[1]) == []
+        assert served.ask("DELETE", f"/api/jobs/{listed[0]['id']}")[0] == 404
+        endless = False
+        assert served.ask("POST", "/api/audit", {"file": identity})[0] == 200
+        served.audited("rules.txt")
+    finally:
+        served.stop()
+
+
+def test_models_are_drawn_in_a_frame_without_a_script(served: Served, folder: Path) -> None:
+    (folder / "damaged.json").write_text("{")
+    served.audited("rules.txt", "damaged.json")
+    files = {file.name: file.id for file in served.app.desk.state.files.values()}
+    assert "Draw the model" in served.ask("GET", f"/api/queue/{files['rules.txt']}")[1]
+    assert "Draw the model" not in served.ask("GET", f"/api/queue/{files['damaged.json']}")[1]
+    status, body, _ = served.ask("POST", "/api/tickets", {"what": "drawing", "file": files["rules.txt"]})
+    assert status == 200, body
+    _, page, headers = served.ask("GET", f"/t/{json.loads(body)['ticket']}", authorization="")
+    assert ("<svg" in page, "smoker" in page, "<script" in page) == (True, True, False)
+    assert "script-src" not in headers["content-security-policy"]
+    assert "sandbox" in headers["content-security-policy"]
+    asked = {"what": "drawing", "file": files["damaged.json"]}
+    assert served.ask("POST", "/api/tickets", asked)[0] == 422
+
+
+def test_a_summary_that_was_paid_for_estimates_its_models(folder: Path) -> None:
+    random = np.random.default_rng(0)
+    ages = random.integers(18, 90, 3000)
+    ill = np.where(ages + random.normal(0, 8, 3000) > 55, "yes", "no")
+    domain = Domain({"age": Integer(18, 99, thresholds=(35, 55, 75))})
+    with fresh_count():
+        made = PrivateSummary(domain=domain, classes=("no", "yes"), epsilon=8.0).fit({"age": ages}, ill)
+    made.write(folder / "summary.json")
+    served = Served(folder, LIND)
+    try:
+        served.audited("summary.json", "rules.txt")
+        status, body, _ = served.ask("POST", "/api/work/estimate", {"summary": "summary.json"})
+        assert status == 200, body
+        page = served.ask("GET", "/api/workbench")[1]
+        shares = [float(one) for one in re.findall(r"([\d.]+)% right", page)]
+        assert shares
+        assert all(50 < one < 100 for one in shares)
+        assert "They flatter the models" in page
+        assert served.ask("POST", "/api/work/estimate", {"summary": "rules.txt"})[0] == 422
+        assert not any(event.kind == "charged" for event in served.app.desk.refresh().events)
+    finally:
+        served.stop()

@@ -1,0 +1,84 @@
+"""Texts of the desk that an organization replaces: every text of every page, and nothing that is not a text."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from glassine.desk import Desk
+from glassine.desk.app import DeskApp
+from glassine.desk.texts import OTHERS, desk_texts, replaced
+from glassine.errors import DeskError
+from tests.conftest import ROOT
+from tests.desk.desks import BERG, OKAFOR, look
+
+TEMPLATES = ROOT / "src" / "glassine" / "desk" / "templates"
+
+
+def written(folder: Path, texts: dict[str, str]) -> None:
+    lines = [f"{json.dumps(text)} = {json.dumps(other)}\n" for text, other in texts.items()]
+    (folder / ".glassine" / "texts.toml").write_text("".join(lines))
+
+
+@pytest.mark.parametrize(
+    "path", sorted(path for path in TEMPLATES.glob("*.html") if path.name not in OTHERS), ids=lambda path: path.name
+)
+def test_a_template_whose_texts_stay_says_the_same(path: Path) -> None:
+    source = path.read_text()
+    assert replaced(source, lambda text: text).split() == source.split()
+
+
+def test_pages_have_the_texts_of_the_organization(folder: Path) -> None:
+    look(Desk(folder, OKAFOR))
+    other = {
+        "Approve": "Freigeben",
+        "{1} files wait": "Es warten {1}",
+        "1 file waits": "Eine Datei wartet",
+        "Record my decision": "{% include 'x' %} <script>",
+    }
+    written(folder, other)
+    desk = Desk(folder, BERG)
+    desk.scan()
+    page = DeskApp(desk).screens.screen("queue", "")
+    assert page is not None
+    assert "Freigeben" in page
+    assert "Eine Datei wartet" in page
+    assert "{% include 'x' %} &lt;script&gt;" in page
+    assert "Approve" not in page
+    # What was approved is recorded in the words of the desk; which texts the page had is recorded by their hash.
+    assert len(desk.state.settings["texts_sha256"]) == 64
+    (folder / ".glassine" / "texts.toml").unlink()
+    again = Desk(folder, BERG)
+    again.scan()
+    assert "Approve" in (DeskApp(again).screens.screen("queue", "") or "")
+    assert "texts_sha256" not in again.state.settings
+
+
+@pytest.mark.parametrize(
+    ("texts", "match"),
+    [
+        ({"Approved!": "x"}, "is no text of this desk"),
+        ({"{1} files wait": "files wait"}, "same values in braces"),
+        ({"{1} files wait": "{1} {2}"}, "same values in braces"),
+    ],
+)
+def test_texts_that_fit_no_page_are_refused(folder: Path, texts: dict[str, str], match: str) -> None:
+    Desk(folder, OKAFOR)
+    written(folder, texts)
+    with pytest.raises(DeskError, match=match):
+        Desk(folder, OKAFOR)
+
+
+def test_the_texts_are_printed_as_such_a_file(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "glassine.desk.texts"], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert tomllib.loads(done.stdout) == {text: text for text in desk_texts()}
+    Desk(folder, OKAFOR)
+    (folder / ".glassine" / "texts.toml").write_text(done.stdout)
+    assert Desk(folder, OKAFOR).settings.texts["Approve"] == "Approve"
