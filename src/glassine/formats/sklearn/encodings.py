@@ -162,7 +162,7 @@ class Number:
         """Return the column that has one code up to each end, the last infinite, without intervals of no number."""
         if self.mark is not None:
             raise UnsupportedModelError(
-                f"{self.attribute!r:.60} is encoded after {self.mark[0]!r:.40} was replaced in it.",
+                f"{self.attribute!r:.60} is divided into bins after {self.mark[0]!r:.40} was replaced in it.",
                 remedy="Mark gaps as NaN before the pipeline.",
             )
         kept = [(end, code) for low, end, code in zip((-math.inf, *ends), ends, codes, strict=False) if end > low]
