@@ -22,8 +22,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Domain, Real
-from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError
+from glassine import Domain, Integer, Real, scrub
+from glassine.errors import GlassineError, InvalidModelError, InvalidParameterError, UnsupportedModelError
 from glassine.formats import EnsembleFile, ModelFile, as_ensemble, load_forest, load_judged, write_clean
 from glassine.formats.boosted.xgboost import ensemble_from_xgboost
 from glassine.models import TreeEnsemble
@@ -66,6 +66,33 @@ def test_files_and_their_clean_copies_predict_as_their_library(name: str, tmp_pa
         records = {name: X[N:, int(name[-1])] for name in model.attributes}
         ours = model.predict(records)[:, None] if answers.shape[1] == 1 else model.predict_proba(records)
         assert ours == pytest.approx(answers, rel=1e-5, abs=1e-6)
+
+
+def ensembles() -> dict[str, Any]:
+    """Return the ensembles of all files, and fitted ones whose nodes hold numbers of records."""
+    names = [path.name for path in FILES.iterdir() if path.suffix in (".json", ".txt", ".pmml")]
+    fitted = (RandomForestClassifier(4, max_depth=4, random_state=0), GradientBoostingClassifier(n_estimators=4))
+    return {
+        **{name: load_judged(FILES / name).model for name in sorted(names)},
+        **{type(one).__name__: as_ensemble(one.fit(X[:N], Y[:N])) for one in fitted},
+    }
+
+
+@pytest.mark.parametrize("counts", ["keep", "remove"])
+def test_every_ensemble_has_a_copy_where_leaves_are_dropped(counts: Any) -> None:
+    dropped, failed = 0, {}
+    for name, ensemble in ensembles().items():
+        # No value lies between bounds that the files have, so that leaves can no longer be reached.
+        whole = Domain({attribute: Integer(-10, 10) for attribute in ensemble.attributes})
+        try:
+            done = scrub(ensemble, whole, counts=counts)
+        except GlassineError as error:
+            failed[name] = str(error)
+            continue
+        dropped += done.n_dropped
+        assert done.model.n_trees == ensemble.n_trees
+    assert failed == {}
+    assert dropped > 50
 
 
 def changed(name: str, folder: Path, *pairs: tuple[str, str]) -> TreeEnsemble:

@@ -88,8 +88,13 @@ def scrub_ensemble(
     for tree in scoring.forest.trees:
         moved = moved_tree(tree, {literal: moves[literal] for literal in tree.literals}, domain)
         n_dropped += len(tree.cells) - len(moved.cells)
-        moved = replace(moved, approximate=False)
-        trees.append(moved if keep_sizes else rewritten(moved, evidence=lambda place, own: _rounded(own, unit)))
+        if not keep_sizes:
+            moved = rewritten(moved, evidence=lambda place, own: _rounded(own, unit))
+        elif len(moved.cells) < len(tree.cells):
+            # Records of a dropped leaf are in no other: nodes above no longer hold what is below them.
+            leaves = {cell.node for cell in moved.cells}
+            moved = rewritten(moved, evidence=lambda place, own, leaves=leaves: own if place in leaves else Evidence())
+        trees.append(replace(moved, approximate=False))
     base = tuple(_to(unit, score) for score in scoring.base)
     forest = replace(scoring.forest, trees=tuple(trees))
     rate = plain.base_rate
