@@ -33,8 +33,17 @@ import skops.io
 from sklearn.base import RegressorMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    Binarizer,
+    KBinsDiscretizer,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -515,6 +524,13 @@ def of_jpmml() -> Iterator[Sample]:
     )
     scaled = ColumnTransformer([("x", StandardScaler(), ["x0", "x1"]), ("w", OneHotEncoder(), ["x2"])])
     words = np.array(["no", "yes, perhaps", "other"])[THREE]
+    one_hot, coded = OneHotEncoder(), OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    numbers = ["x0", "x1"]
+    bins = KBinsDiscretizer(4, encode="ordinal", quantile_method="averaged_inverted_cdf")
+    binned = ColumnTransformer([("x", bins, numbers), ("w", one_hot, ["x2"])])
+    above = ColumnTransformer([("x", Binarizer(threshold=0.3), numbers), ("w", one_hot, ["x2"])])
+    ordinal = ColumnTransformer([("x", "passthrough", numbers), ("w", coded, ["x2"])])
+    filled = ColumnTransformer([("x", SimpleImputer(missing_values=0.5), numbers), ("w", one_hot, ["x2"])])
     for name, step, tree, target in (
         ("two", plain, DecisionTreeClassifier(max_depth=5, random_state=0), TWO),
         ("three", plain, DecisionTreeClassifier(max_depth=5, random_state=0), THREE),
@@ -525,6 +541,10 @@ def of_jpmml() -> Iterator[Sample]:
         ("domains", decorated, DecisionTreeClassifier(max_depth=4, random_state=0), TWO),
         ("scaled", scaled, DecisionTreeClassifier(max_depth=4, random_state=0), TWO),
         ("stump", plain, DecisionTreeClassifier(max_depth=1), TWO),
+        ("bins", binned, DecisionTreeClassifier(max_depth=4, random_state=0), TWO),
+        ("binarizer", above, DecisionTreeClassifier(max_depth=4, random_state=0), TWO),
+        ("ordinal", ordinal, DecisionTreeClassifier(max_depth=4, random_state=0), TWO),
+        ("filled", filled, DecisionTreeClassifier(max_depth=4, random_state=0), TWO),
     ):
         for options in ({}, {"compact": False}):
             fitted = PMMLPipeline([("columns", step), ("tree", tree)]).fit(frame(rows), pd.Series(target, name="y"))
@@ -533,8 +553,10 @@ def of_jpmml() -> Iterator[Sample]:
                 sklearn2pmml(fitted, f"{folder}/model.pmml")
                 data = Path(folder, "model.pmml").read_bytes()
 
-            def predict(at: Any, fitted: Any = fitted) -> Any:
-                return np.asarray(fitted.predict(frame(at)))
+            def predict(at: Any, fitted: Any = fitted, name: str = name) -> Any:
+                # JPMML adds so much before it looks for a bin.
+                moved = at + (1e-8 + 1e-5 * np.abs(at)) * [1, 1, 0] if name == "bins" else at
+                return np.asarray(fitted.predict(frame(moved)))
 
             said = ", ".join(f"{key}={value}" for key, value in options.items()) or "defaults"
             yield Sample(
@@ -673,6 +695,10 @@ SMALL = {
     "sklearn2pmml words, compact=False": "sklearn2pmml_binary.pmml",
     "sklearn2pmml domains, defaults": "sklearn2pmml_domains.pmml",
     "sklearn2pmml number, defaults": "sklearn2pmml_number.pmml",
+    **{
+        f"sklearn2pmml {kind}, defaults": f"sklearn2pmml_{kind}.pmml"
+        for kind in ("bins", "binarizer", "ordinal", "filled")
+    },
 }
 N_KEPT = 40
 

@@ -3,6 +3,7 @@
 Records are written once to a Parquet file in GLASSINE_SCALE, or the folder of temporary files, a million at a time. A
 row of ``scale.csv`` is one task with one engine, in a process of its own, with its times and peak memory: of Dask and
 Spark those of the processes below it added up, Java and the workers included (Spark needs ``.spark/bin/python``).
+Rows of an engine "before" are of the commit before the reader went to the engines; GLASSINE_BEFORE is a checkout of it.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ TASKS = (
 )
 ENGINES = ("polars", "duckdb")
 DISTRIBUTED = ("dask", "spark")
+BEFORE = " before"
 SHOWN = {"tree": "private tree of depth 3", "audit": "fit, and audit with data"}
 KEYS = [
     {"records": str(records), "engine": engine, "task": task}
@@ -55,7 +57,13 @@ KEYS = [
     for engine in ENGINES
     for task in of_size
 ]
-KEYS += [{"records": "1000000", "engine": engine, "task": task} for engine in DISTRIBUTED for task in SHOWN]
+# Before and now one after the other, so that both meet the same machine.
+KEYS += [
+    {"records": "1000000", "engine": engine + when, "task": task}
+    for engine in DISTRIBUTED
+    for task in SHOWN
+    for when in (BEFORE, "")
+]
 KEYS += [{"records": "5000000", "engine": "dask", "task": task} for task in SHOWN]
 
 
@@ -160,57 +168,53 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
     import numpy as np
 
     from glassine import audit
-    from glassine.data.count_table import bin_histograms
-    from glassine.learners import (
-        OptimalTreeClassifier,
-        PrivateEBMClassifier,
-        PrivateRuleListClassifier,
-        PrivateSummary,
-        PrivateTreeClassifier,
-        PrivateTreeRegressor,
-    )
-    from glassine.records.engines import LazyTable
 
-    frame, public = opened(path, engine), domain()
+    # By name, when they are used: the package of a checkout from before has only some of them.
+    learners: Any = import_module("glassine.learners")
+    frame, public = opened(path, engine.removesuffix(BEFORE)), domain()
     private: dict[str, Any] = {"epsilon": 0.1, "random_state": 0}
+
+    private_tree = learners.PrivateTreeClassifier
 
     def fit(estimator: Any, target: str = "high") -> str:
         estimator.fit(frame, target)
         model = estimator.certificate_.model if estimator.certificate_.events else str(estimator.objective_)
-        published: Any = estimator.additive() if isinstance(estimator, PrivateSummary) else estimator.model_
-        additive = isinstance(estimator, PrivateEBMClassifier | PrivateSummary)
-        parts = published.terms if additive else published.cells
+        published: Any = estimator.additive() if hasattr(estimator, "additive") else estimator.model_
+        parts = published.terms if hasattr(published, "terms") else published.cells
         return f"{len(parts)} parts, {model[:16]}"
 
     def audited() -> str:
-        small = PrivateTreeClassifier(3, domain=public, **private).fit(frame, "high")
+        small = private_tree(3, domain=public, **private).fit(frame, "high")
         return audit(
             small.model_, domain=public.restrict([name for name in public if name != "high"]), data=frame
         ).verdict
 
     def measured() -> str:
         # A summary of few records: what it took is small beside the measurement.
-        few = PrivateSummary(domain=public, **private).fit(chunk(10_000, 0), "high")
+        few = learners.PrivateSummary(domain=public, **private).fit(chunk(10_000, 0), "high")
         found = few.measure(few.additive(), frame, "high", epsilon=1.0, dataset="all").certificate
         return str(found.model)[:16]
 
+    def totals() -> str:
+        table: Any = import_module("glassine.records.engines").LazyTable(frame=frame, keep="high")
+        return str(table.totals({name: public[name] for name in public})[1].tolist())
+
+    def histograms(cuts: Mapping[str, Sequence[float]]) -> str:
+        return str(len(import_module("glassine.data.count_table").bin_histograms(frame, public, cuts)))
+
     return {
-        "totals": lambda: str(
-            LazyTable(frame=frame, keep="high").totals({name: public[name] for name in public})[1].tolist()
-        ),
-        "tree": lambda: fit(PrivateTreeClassifier(3, domain=public, **private)),
-        "tree with quantiles": lambda: fit(PrivateTreeClassifier(3, domain=domain(thresholds=False), **private)),
-        "rule list": lambda: fit(PrivateRuleListClassifier(3, domain=public, **private)),
-        "optimal tree": lambda: fit(OptimalTreeClassifier(3, domain=public)),
-        "histograms": lambda: str(len(bin_histograms(frame, public, {"age": (30.5, 50.5), "bmi": (25.0,)}))),
-        "fine histograms": lambda: str(
-            len(bin_histograms(frame, public, {"bmi": np.linspace(10, 60, 4095)[1:-1].tolist()}))
-        ),
+        "totals": totals,
+        "tree": lambda: fit(private_tree(3, domain=public, **private)),
+        "tree with quantiles": lambda: fit(private_tree(3, domain=domain(thresholds=False), **private)),
+        "rule list": lambda: fit(learners.PrivateRuleListClassifier(3, domain=public, **private)),
+        "optimal tree": lambda: fit(learners.OptimalTreeClassifier(3, domain=public)),
+        "histograms": lambda: histograms({"age": (30.5, 50.5), "bmi": (25.0,)}),
+        "fine histograms": lambda: histograms({"bmi": np.linspace(10, 60, 4095)[1:-1].tolist()}),
         "audit": audited,
-        "additive model": lambda: fit(PrivateEBMClassifier(domain=public, **private)),
-        "private summary": lambda: fit(PrivateSummary(domain=public, **private)),
-        "private summary of a number": lambda: fit(PrivateSummary(domain=public, **private), "bmi"),
-        "tree of a number": lambda: fit(PrivateTreeRegressor(3, domain=public, **private), "bmi"),
+        "additive model": lambda: fit(learners.PrivateEBMClassifier(domain=public, **private)),
+        "private summary": lambda: fit(learners.PrivateSummary(domain=public, **private)),
+        "private summary of a number": lambda: fit(learners.PrivateSummary(domain=public, **private), "bmi"),
+        "tree of a number": lambda: fit(learners.PrivateTreeRegressor(3, domain=public, **private), "bmi"),
         "measurement": measured,
     }
 
@@ -267,7 +271,7 @@ def run(path: Path, engine: str, task: str) -> dict[str, object]:
         found = work()
         seconds = time.perf_counter() - start
     used = resource.getrusage(resource.RUSAGE_SELF)
-    several = engine in DISTRIBUTED
+    several = engine.removesuffix(BEFORE) in DISTRIBUTED
     return {
         "seconds": round(seconds, 1),
         "processor seconds": round(family.seconds if several else used.ru_utime + used.ru_stime, 1),
@@ -281,7 +285,10 @@ def measure(key: Mapping[str, str], folder: Path) -> dict[str, object]:
     path = folder / f"records-{key['records']}.parquet"
     write(path, int(key["records"]))
     command = [sys.executable, __file__, str(path), key["engine"], key["task"]]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - own script
+    environment = dict(os.environ)
+    if key["engine"].endswith(BEFORE):
+        environment["PYTHONPATH"] = str(Path(os.environ["GLASSINE_BEFORE"], "src"))
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)  # noqa: S603 - own script
     figures: dict[str, object] = json.loads(done.stdout)
     return figures
 
@@ -306,12 +313,19 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
     polars, duckdb = ([f"{summary(engine, task):.0f}" for task in summaries] for engine in ENGINES)
     most = max(float(row["GB"]) for row in rows if row["task"] in summaries)
 
-    grown = [
-        [engine.title(), f"{int(records):,}", *(cell.removesuffix(" GB") for cell in _cells(rows, records, engine))]
-        for engine, records in (("dask", "1000000"), ("dask", "5000000"), ("spark", "1000000"))
-    ]
+    def grown(engine: str, records: str) -> list[str]:
+        cells = [cell.removesuffix(" GB") for cell in _cells(rows, records, engine)]
+        if records == "1000000":
+            before = _cells(rows, records, engine + BEFORE)
+            cells[::2] = [f"{now} ({then})" for now, then in zip(cells[::2], before[::2], strict=True)]
+        return [engine.title(), f"{int(records):,}", *cells]
+
+    sizes = (("dask", "1000000"), ("dask", "5000000"), ("spark", "1000000"))
     return {
-        "distributed": markdown(["engine", "records", "tree: CPU s", "GB", "audit: CPU s", "GB"], grown),
+        "distributed": markdown(
+            ["engine", "records", "tree: CPU s (before)", "GB", "audit: CPU s (before)", "GB"],
+            [grown(*size) for size in sizes],
+        ),
         "summaries": f"A million records: Polars {polars[0]} CPU s, of a number {polars[1]}; DuckDB {duckdb[0]}, "
         f"{duckdb[1]}; {most:.1f} GB.",
         "scale": markdown(["task", "Polars: CPU s", "peak", "DuckDB: CPU s", "peak"], lines),

@@ -77,7 +77,9 @@ def read_bytes(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> bytes:
         try:
             with Path(path).open("rb") as stream:
                 size = os.fstat(stream.fileno()).st_size
-                data = b"" if size > most else stream.read(most + 1)
+                # As much memory is taken as is asked for, so that first no more than the size is.
+                data = b"" if size > most else stream.read(size + 1)
+                data += stream.read(most + 1 - len(data)) if len(data) > size else b""
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             remedies: dict[type[Exception], str] = {

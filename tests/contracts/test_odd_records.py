@@ -28,7 +28,9 @@ from glassine.attacks.bins import leak_bins
 from glassine.attacks.reconstruction.entropy import reconstruct
 from glassine.auditing import AuditSettings
 from glassine.auditing.release_inputs import _read as side_of
+from glassine.auditing.several import SeveralModels
 from glassine.comparison.records import read_labelled
+from glassine.data.deviations import bounds, sentence
 from glassine.data.inference import broken_rules
 from glassine.data.labels import Sample
 from glassine.data.sources import read_table
@@ -43,7 +45,7 @@ from glassine.models.records import counted_records, implied
 from glassine.models.tree import Branch, Node
 from glassine.records import Flag, Reader, read, schema
 from glassine.records.columns import values_of
-from glassine.records.flags import NEAR, bounds, check_types, sentence, wide
+from glassine.records.flags import NEAR, check_types, wide
 from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
 from glassine.records.scalars import FOREIGN, number_of, value_of
@@ -51,6 +53,7 @@ from glassine.scrubbing.scrub import _counted_sizes
 from glassine.surrogates.reading import open_records, query_of
 from tests.cli.running import one_after_another
 from tests.records.odd_cells import ATTRIBUTES, NUMBERS, ODD_CELLS, TEXTS
+from tests.records.odd_containers import ODD_TYPES
 
 SHOWN = AuditSettings(show_small_counts=True)
 
@@ -146,6 +149,25 @@ def check_audits(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
     assert told == [sentence("x", sum(why.values()), bounds("x", domain), why)]
     assert findings.advice[0].text.startswith("Recode x in the records")
     assert {check.status for check in findings.checks if check.rule == "smallest_leaf"} <= {"unknown", "fail"}
+
+
+def check_together(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
+    """Count two models in the records at once: the sizes are those of cells, or why they are unknown is told."""
+    sizes, rows = expected(attribute, cells)
+    domain, tree = Domain({"x": attribute}), tree_of(attribute)
+    frame = data if not isinstance(data, np.ndarray | list | dict) else table_of(data, ("x",))
+    findings = audit(SeveralModels(models=(tree, tree), counts="data"), domain=domain, data=frame, settings=SHOWN)
+    told = [str(note) for note in findings.notes if "outside" in note]
+    if not rows:
+        assert told == []
+        joint = findings.value("joint")
+        assert (joint.n_records, joint.fewest_in_common) == (len(cells), min(size for size in sizes if size))
+        return
+    order = sorted(rows, key=list(rows_in_order(attribute)).index)
+    why = {reason: len(rows[reason]) for reason in order}
+    assert told == [sentence("x", sum(why.values()), bounds("x", domain), why)]
+    assert findings.advice[0].text.startswith("Recode x in the records")
+    assert {check.status for check in findings.checks} == {"unknown"}
 
 
 def rows_in_order(attribute: Attribute) -> tuple[str, ...]:
@@ -273,6 +295,7 @@ def check_comparisons(attribute: Attribute, cells: Sequence[Any], data: Any) -> 
 
 CONSUMERS: dict[str, Callable[[Attribute, Sequence[Any], Any], None]] = {
     "audit": check_audits,
+    "together": check_together,
     "tables": check_tables,
     "bins": check_bins,
     "attacks": check_attacks,
@@ -350,6 +373,15 @@ def test_every_consumer_reads_what_the_cells_say(container: str, name: str, cons
     else:
         make, cells = OF_NUMBERS[container], DOUBLES
     CONSUMERS[consumer](ATTRIBUTES[name], cells, make(cells))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("container", ODD_TYPES)
+def test_consumers_read_columns_of_odd_types(container: str) -> None:
+    cells, make = ODD_TYPES[container]
+    for consumer in ("audit", "together", "tables"):
+        for name in ("whole", "binary or missing", "codes as texts"):
+            CONSUMERS[consumer](ATTRIBUTES[name], cells, make(cells))
 
 
 @pytest.mark.parametrize("name", [name for name in ATTRIBUTES if "prefixes" not in name])

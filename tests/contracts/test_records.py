@@ -29,11 +29,13 @@ from glassine.models import DecisionTree, Evidence, Rule, RuleList
 from glassine.models.records import implied
 from glassine.models.tree import Branch, Node
 from glassine.records import Flag, Reader, read, read_checked, read_settled
+from glassine.records.cells import PIECE
 from glassine.records.columns import values_of
 from glassine.records.flags import is_number, wide
 from glassine.records.reading import read as read_cells
 from glassine.surrogates.reading import described, query_of
 from tests.records.odd_cells import ATTRIBUTES, NUMBERS, ODD_CELLS, TEXTS, Hostile
+from tests.records.odd_containers import NO_COLUMNS, ODD_TYPES, UNNAMED
 
 ANY: tuple[Any, ...] = tuple(cell for cell in ODD_CELLS if not isinstance(cell, Hostile | pd.Series))
 """Cells that containers take; what fails wherever it is asked is read by the tests of the reader."""
@@ -139,6 +141,33 @@ def test_containers_of_anything_read_as_their_cells(container: str, name: str) -
 @pytest.mark.parametrize("container", HOLD_TYPES)
 def test_typed_containers_read_as_their_cells(container: str, group: str, name: str) -> None:
     check(*held(container, group), ATTRIBUTES[name])
+
+
+@pytest.mark.parametrize("container", [*ODD_TYPES, *UNNAMED])
+def test_columns_of_odd_types_read_as_their_cells(container: str) -> None:
+    cells, make = {**ODD_TYPES, **UNNAMED}[container]
+    for attribute in ATTRIBUTES.values():
+        check(cells, make(cells), attribute)
+
+
+@pytest.mark.parametrize("name", NO_COLUMNS)
+def test_what_is_no_column_is_refused(name: str) -> None:
+    with pytest.raises(InvalidDataError, match=r"must be an array or a list|must be arrays of one length"):
+        read(NO_COLUMNS[name], {"x": Integer(0, 9)})
+
+
+@pytest.mark.parametrize("odd", [None, "x", 10**400, "\ud800", [1]], ids=["none", "text", "large", "half", "list"])
+def test_a_long_column_of_objects_is_read_in_pieces(odd: Any) -> None:
+    cells: list[Any] = [i % 100 for i in range(2 * PIECE + 7)]
+    cells[PIECE] = cells[-1] = odd
+    for attribute in (ATTRIBUTES["whole"], ATTRIBUTES["many numbers"], ATTRIBUTES["prefixes"]):
+        reader = Reader(attribute)
+        wanted = {cell: reader.cell(cell) for cell in range(100)}
+        for column in (cells, objects(cells), tuple(cells)):
+            values, flags = reader.column(column)
+            expected = [reader.cell(odd) if i in (PIECE, len(cells) - 1) else wanted[c] for i, c in enumerate(cells)]
+            assert np.array_equal(values, [value for value, _ in expected], equal_nan=reader.is_number)
+            assert np.array_equal(flags, [flag for _, flag in expected])
 
 
 def test_a_count_table_reads_as_the_records_that_it_counted() -> None:

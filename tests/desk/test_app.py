@@ -302,7 +302,9 @@ def test_copies_are_measured_on_records_that_were_chosen_and_appear_as_they_are_
         asked = {"file": file.id, "domain": "domain.json"}
         measured = {**asked, "measured": "records.csv"}
         assert json.loads(served.ask("POST", "/api/work/stops", measured)[1])["field"] == "predicted"
-        assert served.ask("POST", "/api/work/stops", {**measured, "predicted": "none"})[0] == 422
+        # A failure is the answer, or shown later where the machine is busy.
+        if served.ask("POST", "/api/work/stops", {**measured, "predicted": "none"})[0] != 422:
+            within(lambda: served.app.workbench._stops[file.now.sha256].failure)
         assert served.ask("POST", "/api/work/stops", {**measured, "predicted": "ill"})[0] == 200
         stops = served.app.workbench._stops[file.now.sha256]
         within(lambda: not stops.running)

@@ -238,6 +238,9 @@ def test_no_record_is_opened_before_a_press_and_a_seen_column_ends_the_guarantee
     page.fill("#w-epsilon", "1")
     page.click("text=Read the ledger")
     page.wait_for_selector("#left:has-text('3 of 3 (study)')")
+    # It stays when the screen is drawn again.
+    page.wait_for_timeout(1500)
+    assert "3 of 3 (study)" in page.inner_text("#left")
     page.click("text=Draft the form from the model")
     page.wait_for_selector("[name=lo-0]")
     assert opened == []
@@ -316,7 +319,9 @@ def test_a_checker_goes_through_nine_files_without_a_terminal(folder: Path, open
     write_submission(folder)
     page, served = open_desk(folder)
     served.audited(*FILES)
-    page.wait_for_selector("h2:has-text('files wait')")
+    # What goes with a model waits for no decision.
+    page.wait_for_selector("h2:has-text('9 files wait')")
+    page.wait_for_selector("h3:has-text('Files that go with a model')")
     hands, began = Hands(page), time.perf_counter()
     # What is missing of the tree is asked for; the analyst answers, and the desk audits it again.
     hands.click(".queue a:has-text('tree.json')")

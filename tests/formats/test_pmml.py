@@ -123,7 +123,7 @@ def test_a_document_type_is_refused(declaration: str) -> None:
         ('functionName="classification"', 'functionName="clustering"', "clustering"),
         ('<MiningField name="dose"/>', "", "no active field"),
         ("DataDictionary", "Dictionary", "no model|lacks its|got Dictionary"),
-        ('field="dose"', 'field="derived"', "no active field.* without other transformations"),
+        ('field="dose"', 'field="derived"', "no active field.* without such transformations"),
         ('operator="lessThan"', 'operator="about"', "operator"),
         ('value="40.5"', 'value="many"', "not a finite number"),
         ('value="40.5"', 'value="nan"', "not a finite number"),
@@ -249,7 +249,6 @@ def test_other_arithmetic_is_refused(derived: str) -> None:
     "derived",
     [
         CAST.replace('dataType="float"', 'dataType="integer"'),
-        CAST.replace('field="dose"', 'field="dose" mapMissingTo="0"'),
         CAST.replace('field="dose"', 'field="colour"'),
         CAST.replace('<FieldRef field="dose"/>', '<NormContinuous field="dose"/>'),
         CAST.replace('field="dose"', 'field="double(float(dose))"'),
@@ -370,3 +369,51 @@ def test_damaged_files_raise_only_our_errors(text: str) -> None:
 def test_deeply_nested_files_are_refused() -> None:
     with pytest.raises(UnsupportedModelError, match="levels"):
         tree_from_pmml(b"<PMML>" * 100_000)
+
+
+ONE_SPLIT = (
+    '<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>'
+    '<DataField name="dose" optype="continuous" dataType="double"/>'
+    '<DataField name="colour" optype="categorical" dataType="string"/>'
+    '<DataField name="y" optype="categorical" dataType="string"/></DataDictionary>'
+    '<TransformationDictionary><DerivedField name="code" optype="continuous" dataType="double">{}</DerivedField>'
+    '</TransformationDictionary><TreeModel functionName="classification"><MiningSchema><MiningField name="dose"/>'
+    '<MiningField name="colour"/><MiningField name="y" usageType="target"/></MiningSchema><Node><True/>'
+    '<Node score="low"><SimplePredicate field="code" operator="lessOrEqual" value="0.5"/></Node>'
+    '<Node score="high"><SimplePredicate field="code" operator="greaterThan" value="0.5"/></Node>'
+    "</Node></TreeModel></PMML>"
+)
+CODES = (
+    '<MapValues outputColumn="to" dataType="double"{}><FieldColumnPair field="colour" column="from"/><InlineTable>'
+    "<row><from>red</from><to>1</to></row><row><from>green</from><to>3</to></row></InlineTable></MapValues>"
+)
+FILLED = (
+    '<Apply function="if"><Apply function="isMissing"><FieldRef field="dose"/></Apply>'
+    '<Constant dataType="double">{}</Constant><FieldRef field="dose"/></Apply>'
+)
+
+
+def of_colours(*colours: str) -> Domain:
+    return Domain({"dose": Real(-9, 9, missing=True), "colour": Category(colours, missing=True)})
+
+
+def test_codes_of_a_table_are_conditions_on_its_field() -> None:
+    text = ONE_SPLIT.format(CODES.format(' defaultValue="-1" mapMissingTo="2"'))
+    tree = read(text, of_colours("red", "green", "blue"))
+    answers = tree.predict({"dose": [0.0] * 4, "colour": ["red", "green", "blue", None]})
+    assert answers.tolist() == ["high", "high", "low", "high"]
+
+
+def test_a_value_that_a_table_lacks_is_refused_where_the_domain_allows_it() -> None:
+    text = ONE_SPLIT.format(CODES.format(""))
+    with pytest.raises(UnsupportedModelError, match="some values of 'colour' have no value in 'code'"):
+        read(text, of_colours("red", "green", "blue"))
+    answers = read(text, of_colours("red", "green")).predict({"dose": [0.0] * 2, "colour": ["red", "green"]})
+    assert answers.tolist() == ["high"] * 2
+
+
+@pytest.mark.parametrize(("fill", "label"), [("-3", "low"), ("5", "high")])
+def test_a_gap_that_is_filled_goes_where_the_value_goes(fill: str, label: str) -> None:
+    tree = read(ONE_SPLIT.format(FILLED.format(fill)), of_colours("red"))
+    answers = tree.predict({"dose": [np.nan, -3.0, 0.5, 5.0], "colour": ["red"] * 4})
+    assert answers.tolist() == [label, "low", "low", "high"]

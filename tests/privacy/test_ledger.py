@@ -62,8 +62,10 @@ def test_thirds_are_exact(ledger: Ledger) -> None:
 
 def test_a_charge_over_the_budget_records_nothing(ledger: Ledger) -> None:
     ledger.charge("patients", 0.7)
-    with pytest.raises(BudgetExceededError):
-        ledger.charge("patients", 0.3000000001)
+    for refused in (ledger.charge, ledger.check):
+        with pytest.raises(BudgetExceededError):
+            refused("patients", 0.3000000001)
+    ledger.check("patients", 0.3)
     assert len(ledger.entries("patients")) == 1
     assert ledger.charge("patients", np.float64(0.3)).number == 2
 
@@ -187,8 +189,9 @@ def test_a_charge_in_another_unit_is_refused_with_the_conversion(tmp_path: Path,
     of_the_budget, of_the_charge, delta, advice = CONVERSIONS[kind]
     ledger = Ledger(tmp_path / "b.sqlite")
     ledger.budget("visits", 1, 1e-3, unit=of_the_budget)
-    with pytest.raises(InvalidBudgetError, match=rf"must be in the unit of its budget, '{of_the_budget}'.*{advice}"):
-        ledger.charge("visits", 0.1, delta, unit=of_the_charge)
+    for refused in (ledger.charge, ledger.check):
+        with pytest.raises(InvalidBudgetError, match=rf"in the unit of its budget, '{of_the_budget}'.*{advice}"):
+            refused("visits", 0.1, delta, unit=of_the_charge)
     assert ledger.spent("visits") == 0
     assert ledger.charge("visits", 0.1, delta, unit=of_the_budget).unit == of_the_budget
 

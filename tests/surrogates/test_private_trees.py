@@ -16,7 +16,13 @@ import pytest
 
 from glassine import Ledger, Policy, audit
 from glassine.domain import Binary, Category, Domain, Integer, Real
-from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, ReleaseFailedError
+from glassine.errors import (
+    BlackBoxError,
+    BudgetExceededError,
+    InvalidDataError,
+    InvalidParameterError,
+    ReleaseFailedError,
+)
 from glassine.privacy.accounting import Parallel
 from glassine.privacy.randomness import Randomness
 from glassine.records.bits import BitSets
@@ -391,6 +397,21 @@ def test_a_goal_of_private_trees_is_measured_on_public_queries() -> None:
     assert choices[0].measured_on == "public queries"
     with pytest.raises(InvalidParameterError, match="public queries"):
         SurrogateExplainer(lender, 20, domain=PEOPLE, classes=("no", "yes"), epsilon=1.0, goal=goal).fit(data)
+
+
+def test_no_query_is_sent_for_a_release_that_the_ledger_refuses(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def box(X: Any) -> Any:
+        asked.append(len(X))
+        return lender(X)
+
+    book = Ledger(tmp_path / "budget.sqlite")
+    book.budget("d", 0.01)
+    explainer = explainer_of(goal=ExplanationGoal(), max_depth="auto", ledger=book, dataset="d").set_params(predict=box)
+    with pytest.raises(BudgetExceededError):
+        explainer.fit(pd.DataFrame(people(150)))
+    assert asked == []
 
 
 def test_private_trees_of_numbers_are_useful_and_audited_as_such() -> None:

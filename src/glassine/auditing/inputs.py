@@ -18,6 +18,7 @@ from glassine.auditing.suppression import Suppression
 from glassine.budget import current
 from glassine.capacity.learned import FEWEST, MOST
 from glassine.counting import MAX_STEPS
+from glassine.data.deviations import bounds, is_off_step, off_step_sentence, sentence
 from glassine.data.inference import (
     FREQUENT,
     draft,
@@ -41,7 +42,7 @@ from glassine.formats.canonical import FileForm
 from glassine.formats.sklearn.parameters import StatedParameters
 from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag
-from glassine.records.flags import bounds, is_number, is_off_step, off_step_sentence, sentence
+from glassine.records.flags import is_number
 from glassine.records.reading import frequent_texts, read
 
 if TYPE_CHECKING:

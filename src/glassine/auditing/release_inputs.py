@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.attacks.outcome import NotApplicable
+from glassine.data.deviations import bounds, sentence
 from glassine.data.inference import outside_of
 from glassine.data.labels import Sample
 from glassine.data.persons import Persons
@@ -20,7 +21,6 @@ from glassine.errors import GlassineError, InvalidDataError, Text, first_of, par
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.records.arrays import AnyArray, Indices, Ints
 from glassine.records.columns import ConformedColumns
-from glassine.records.flags import bounds, sentence
 from glassine.surrogates.answers import distinct_records
 from glassine.surrogates.fitting import check_words, joined_groups, label_array, representatives_of
 from glassine.surrogates.goals import ExplanationChoice

@@ -10,16 +10,22 @@ from typing import Any, Self
 
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.reconstruction.joint import reconstruct_jointly
-from glassine.attacks.reconstruction.joint_published import ReadModels, read_models
+from glassine.attacks.reconstruction.joint_published import (
+    OtherRecordsError,
+    ReadModels,
+    attributes_tested,
+    read_models,
+)
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
 from glassine.attacks.reconstruction.systems import Search
 from glassine.auditing.facts import Bits, Fact, Sizes
 from glassine.auditing.findings import GuaranteeFinding, JointFinding, LeftOutModel, SeveralSummary, Standing
-from glassine.auditing.inputs import AuditInputs
+from glassine.auditing.inputs import AuditInputs, DataComparison, compare_records
 from glassine.auditing.policy import Policy
 from glassine.auditing.reconstruction import Rows, compared, rows_measured
 from glassine.auditing.subject import WEIGHED, OpenedModel, Raw, Subject
 from glassine.auditing.suppression import Suppression
+from glassine.data.table import as_table
 from glassine.errors import (
     CostLimitError,
     InvalidDomainError,
@@ -110,7 +116,7 @@ class SeveralSubject(Subject):
         return reconstruct_jointly(
             published.models,
             domain,
-            data=inputs.data,
+            data=None if self.unread else inputs.data,
             counts=published.counts,
             names=published.names,
             same_labels=published.same_labels,
@@ -119,6 +125,22 @@ class SeveralSubject(Subject):
                 max_steps=inputs.settings.max_steps, time_limit=published.time_limit, progress=inputs.progress
             ),
         )
+
+    @cached_property
+    def comparison(self) -> DataComparison:
+        """Which records hold something else in what the models test than the domain declares."""
+        if self.domain is None or self.inputs.data is None:
+            return DataComparison()
+        try:
+            tested = attributes_tested(self.published.models, self.domain)
+        except UndefinedMeasureError:
+            return DataComparison()
+        return compare_records(as_table(self.inputs.data), self.domain, {}, tested, self.inputs.suppression.below)
+
+    @property
+    def unread(self) -> str:
+        """Why the records cannot be put beside the models; empty where they can."""
+        return "" if self.comparison.off_step else self.comparison.unread
 
     def summary(self) -> SeveralSummary:
         """Return the models in brief."""
@@ -144,6 +166,8 @@ class SeveralSubject(Subject):
         """Return the models with their claims added up, what contradicts them, and whether data can count more."""
         outcome = raw.get("joint")
         countable = any(entry.can_be_counted for entry in self.read.left)
+        if self.unread:
+            self = replace(self, mismatch=self.unread, odd=self.comparison.tested)
         if not isinstance(outcome, Measured):
             return replace(self, countable=countable)
         joint = outcome.value
@@ -163,6 +187,7 @@ class SeveralSubject(Subject):
                 yield f"No dataset meets the counts of all models: {joint.contradiction}"
             elif joint.silence is None and not joint.proved_consistent:
                 yield "No dataset that meets all counts was found in time; the bounds hold if there is one."
+        yield from self.comparison.notes(self.inputs.suppression)
         yield ALONE
 
 
@@ -254,9 +279,11 @@ def _composed(joint: JointReconstruction, policy: Policy) -> GuaranteeFinding | 
 
 
 def _joint(subject: SeveralSubject) -> Outcome[JointReconstruction]:
+    if subject.unread and subject.published.counts == "data":
+        return NotApplicable(subject.unread)
     try:
         return Measured(subject.joint)
-    except UndefinedMeasureError as error:
+    except (UndefinedMeasureError, OtherRecordsError) as error:
         return NotApplicable(error.text)
     except CostLimitError as error:
         return Failed(error.text)
@@ -293,6 +320,8 @@ def _rows(subject: SeveralSubject) -> Outcome[Rows]:
     published, inputs = subject.published, subject.inputs
     if inputs.domain is None:
         return NotApplicable("rows are rebuilt in a domain, and none was given.")
+    if subject.unread and published.counts == "data":
+        return NotApplicable(subject.unread)
     rebuild = partial(
         reconstruct_records,
         published.models,
@@ -303,7 +332,10 @@ def _rows(subject: SeveralSubject) -> Outcome[Rows]:
         random_state=inputs.settings.random_state,
         search=Search(progress=inputs.progress),
     )
-    return compared(rebuild(), inputs.data, inputs.settings.random_state)
+    try:
+        return compared(rebuild(), inputs.data, inputs.settings.random_state)
+    except OtherRecordsError as error:
+        return NotApplicable(error.text)
 
 
 SeveralSubject.measurements = (

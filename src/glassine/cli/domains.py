@@ -383,7 +383,8 @@ def _tell_of_spellings(declared: Domain) -> None:
 
 def _tell_of_lines(data: Path, written: RecordsFileOptions, declared: Domain, table: RecordTable) -> None:
     """Say how many records a private fit would read otherwise, which takes each line for one."""
-    from glassine.records.headers import RecordsFile, differing
+    from glassine.data.sources import differing
+    from glassine.records.headers import RecordsFile
 
     if table.source is None or table.source.typed:
         return
@@ -398,7 +399,8 @@ def _tell_of_lines(data: Path, written: RecordsFileOptions, declared: Domain, ta
 
         tell(
             f"glassine: a private fit, which reads each line alone, reads {plural(n, 'record')} of {data} otherwise: "
-            "with a line break within quotes, or with a quote that is not closed. Write the records as Parquet for it."
+            "with a line break within quotes, a quote that is not closed, or a carriage return within a line. Write "
+            "the records as Parquet for it."
         )
 
 
@@ -408,7 +410,7 @@ def _number(reasons: dict[str, list[int]]) -> int:
 
 
 def _lines(domain: Domain, size: int | None, inferred: list[str], broken: Broken, n_records: int | None) -> list[str]:
-    from glassine.records.flags import bounds, sentence
+    from glassine.data.deviations import bounds, sentence
     from glassine.report.wording import plural, row_name
 
     worlds = "uncountably many" if size is None else f"{size:,}" if size < 10**15 else f"{float(size):.3g}"

@@ -103,3 +103,17 @@ def _read(
     if text.purpose is Purpose.PRIVATE:
         return as_written(column, attribute, gaps, dialect.decimal_comma)
     return typed(column, attribute, gaps, dialect.decimal_comma)
+
+
+def differing(file: RecordsFile, data: bytes, declared: Mapping[str, Attribute]) -> int:
+    """Return how many records of a file, as CSV has them, are not among those that a private fit reads."""
+    whole, alone = (
+        open_text(file, data, declared, purpose=purpose).texts() for purpose in (Purpose.ORDINARY, Purpose.PRIVATE)
+    )
+    if whole.equals(alone):
+        return 0
+    names = whole.columns
+    one, other = (frame.group_by(names).len(name="\0") for frame in (whole, alone))
+    both = one.join(other, on=names, how="left", suffix="\0", nulls_equal=True)
+    position = pl.min_horizontal("\0", pl.col("\0\0").fill_null(0))
+    return int(both.select((pl.col("\0") - position).sum()).item())

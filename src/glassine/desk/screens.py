@@ -36,6 +36,8 @@ REPORT_POLICY = (
 )
 """What a report may do that the desk made: fold and unfold, without an origin."""
 DRAWING_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'self'; sandbox"
+BESIDE = ("domain", "findings", "database", "acro")
+"""Kinds of files that go with a model, as certificates do."""
 DRAWN = ("tree", "rule list", "additive", "regression")
 """Words of which the kind of a model that is drawn has one."""
 IMAGE_POLICY = "default-src 'none'; frame-ancestors 'self'; sandbox"
@@ -266,7 +268,8 @@ class Screens:
 
     # Values of the screens
 
-    def _waiting(self) -> list[FileState]:
+    def _waiting(self, *, beside: bool = False) -> list[FileState]:
+        """Return the files that wait for a decision, or those that go with a model."""
         present = self._desk.present()
         open_ones = ("waiting", "conflict", "changes", "rejected", "approved", "signed")
         return [
@@ -275,19 +278,27 @@ class Screens:
             if file.id in present
             and file.now.status(self._desk.settings.needed) in open_ones
             and file.name not in ACRO_FILES
+            and self._goes_with_others(file) is beside
         ]
 
+    def _goes_with_others(self, file: FileState) -> bool:
+        """Return whether a file goes with a model and has no vote: it can be released, but waits for no decision."""
+        kind = (self._audits.result(file.now) or {}).get("kind", "")
+        return (kind in BESIDE or kind.endswith("certificate")) and not file.now.votes
+
     def _queue(self, chosen: str) -> dict[str, Any]:
-        files = sorted(self._waiting(), key=self._place)
+        files, others = (sorted(self._waiting(beside=beside), key=self._place) for beside in (False, True))
         if self._desk.person.role == "analyst":
             files = [f for f in self._desk.state.files.values() if f.now.author == self._desk.person.account]
+            others = []
         named = next((file for file in self._desk.state.files.values() if file.id == chosen), None)
         selected = named or (files[0] if files else None)
         items = [self._item(file) for file in files]
-        if named is not None and named not in files:
+        if named is not None and named not in (*files, *others):
             items.append(self._item(named))
         return {
             "files": items,
+            "others": [self._item(file) for file in others],
             "shown": None if selected is None else self._of(selected),
             "to_sign": len(self._desk.ready()),
         }

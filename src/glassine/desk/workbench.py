@@ -57,6 +57,7 @@ class Workbench:
         self._forms: dict[str, list[dict[str, Any]]] = {}
         self._shown: dict[tuple[str, str], dict[str, Any]] = {}
         self._stops: dict[str, Copies] = {}
+        self._left = ""  # What the ledger had left when it was read last
         self._estimated: dict[str, Any] = {}  # What a summary that was paid for says of its models
 
     def values(self, chosen: str) -> dict[str, Any]:
@@ -82,6 +83,7 @@ class Workbench:
             "stops": making.made if making is not None and making.made else None,
             "summaries": [file for file in models if self._kind(file) == "private summary"],
             "estimated": self._estimated,
+            "left": self._left,
             "fits": FITS,
             "types": TYPES,
             "key": os.urandom(8).hex(),
@@ -298,6 +300,8 @@ class Workbench:
         if done.status != 0:
             raise RefusedActionError(done.message)
         datasets = json.loads(done.out)["datasets"]
+        parts = [f"{one['remaining_epsilon']:g} of {one['epsilon']:g} ({one['dataset']})" for one in datasets]
+        self._left = ", ".join(parts) or "nothing"
         return {"left": {one["dataset"]: [one["remaining_epsilon"], one["epsilon"]] for one in datasets}}
 
     async def _estimate(self, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -339,6 +343,7 @@ class Workbench:
             )
         body = {"key": values["key"], "epsilon": epsilon, "dataset": values["account"], "ledger": ledger.name}
         self._desk.record("charged", {**body, "phase": "begun"})
+        self._left = ""
         public = f"domain{os.path.splitext(domain.name)[1]}"
         words = (
             *("fit", values["kind"], f"./{records}", "--target", values["target"]),

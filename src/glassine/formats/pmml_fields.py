@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal as OneOfTexts
 from typing import TypeAlias
@@ -13,13 +14,13 @@ from glassine.domain import Binary, Category, Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import attribute_of, damaged, near, require
+from glassine.formats.pmml_derived import NUMBERS as NUMERIC
+from glassine.formats.pmml_derived import STEPS, DerivedFields, Pieces
 from glassine.formats.pmml_documents import Element
 from glassine.formats.regions import NOTHING, NUMBERS, TEXTS, Region, declared, within
 from glassine.formats.sklearn.encodings import Step
 
 NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
-NUMERIC = ("integer", "float", "double")
-STEPS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "max": "at least", "min": "at most"}
 
 Role: TypeAlias = OneOfTexts["missing"] | tuple[Scalar]
 """As what a model takes a value: a missing one, or the value in its place."""
@@ -40,6 +41,7 @@ class Fields:
     # with is rounded, too.
     single: Mapping[str, bool]
     steps: Mapping[str, tuple[Step, ...]]  # What turns the field of the data dictionary into each derived number
+    pieces: Mapping[str, tuple[Pieces, str]]  # Other derived fields, piece by piece, and their data types
 
     @property
     def first(self) -> str | None:
@@ -157,6 +159,8 @@ def fields_of(root: Element, model: Element, domain: Domain | None, around: Sequ
     parts = [root.first("TransformationDictionary")]
     parts += [part.first("LocalTransformations") for part in (*around, model)]
     sources, rounded, steps = _sources(parts, types)
+    pieces = _pieces(parts, types, sources)
+    sources |= {name: str(own.source) for name, (own, _) in pieces.items()}
     active: list[str] = []
     by_name: dict[str, Element] = {}
     target = None
@@ -186,7 +190,25 @@ def fields_of(root: Element, model: Element, domain: Domain | None, around: Sequ
             labels = tuple(dict.fromkeys(typed(text, types[target]) for text in texts))
     kind = types.get(target or "", "string")
     by_name = {sources.get(name, name): entry for name, entry in by_name.items()}
-    return Fields(entries, by_name, types, names, labels, kind, sources, rounded, steps)
+    return Fields(entries, by_name, types, names, labels, kind, sources, rounded, steps, pieces)
+
+
+def _pieces(
+    parts: Sequence[Element | None], types: Mapping[str, str], known: Mapping[str, str]
+) -> dict[str, tuple[Pieces, str]]:
+    """Return the derived fields that are computed piece by piece of one field, as :class:`Fields` has them."""
+    listed = [child for part in parts if part is not None for child in part.children]
+    derived, functions = (
+        {child.attributes.get("name", ""): child for child in listed if child.tag == tag}
+        for tag in ("DerivedField", "DefineFunction")
+    )
+    reader, out = DerivedFields(derived, functions, types, typed), {}
+    for name in derived.keys() - known.keys() - types.keys():
+        with suppress(UnsupportedModelError):  # Where it is tested, the model is refused.
+            own = reader.field(name)
+            if own.source is not None:
+                out[name] = own, derived[name].attributes.get("dataType", "string")
+    return out
 
 
 def typed(text: str, kind: str) -> Scalar:
@@ -240,8 +262,8 @@ def tested_field(predicate: Element, fields: Fields, domain: Domain | None) -> s
     name = fields.sources.get(name, name)
     if name not in fields.types or name not in fields.active:
         raise UnsupportedModelError(
-            f"the model tests {name!r:.60}, which is no active field, nor one as a number of another precision.",
-            remedy="Write the file without other transformations, or give the model as JSON or a skops file.",
+            f"the model tests {name!r:.60}, which is no active field, nor computed of one in a way that is read.",
+            remedy="Write the file without such transformations, or give the model as JSON or a skops file.",
         )
     require(name, domain, "the PMML model tests")
     return name

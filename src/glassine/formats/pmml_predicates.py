@@ -6,22 +6,34 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import TypeAlias
 
 from glassine.domain import Binary, Domain, Literal, OneOf
+from glassine.domain.attributes import Scalar
 from glassine.domain.literals import complement
 from glassine.domain.single import single
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import sides
 from glassine.formats.conditions import attribute_of, binary, damaged, with_missing
+from glassine.formats.pmml_derived import same
 from glassine.formats.pmml_documents import Element
-from glassine.formats.pmml_fields import Fields, Role, Values, number_of, tested_field, value_of, values_of
+from glassine.formats.pmml_fields import Fields, Role, Values, number_of, tested_field, typed, value_of, values_of
 from glassine.formats.regions import NOTHING, NUMBERS, TEXTS, Region, literal_of_region, region_of, within
 from glassine.formats.sklearn.encodings import Number
 
 PREDICATES = ("True", "False", "SimplePredicate", "CompoundPredicate", "SimpleSetPredicate")
 OPERATORS = {"lessThan": "<", "lessOrEqual": "<=", "greaterThan": ">", "greaterOrEqual": ">="}
+COMPARED: dict[str, Callable[[Scalar, Scalar], bool]] = {
+    "equal": lambda bound, value: same(value, bound),
+    "notEqual": lambda bound, value: not same(value, bound),
+    "lessThan": lambda bound, value: float(value) < float(bound),
+    "lessOrEqual": lambda bound, value: float(value) <= float(bound),
+    "greaterThan": lambda bound, value: float(value) > float(bound),
+    "greaterOrEqual": lambda bound, value: float(value) >= float(bound),
+}
+"""Whether a value compares so with a bound, which comes first."""
 ARRAY = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)', re.DOTALL)
 MOST_CONJUNCTIONS = 1_000
 """Most conjunctions that one predicate is written as."""
@@ -61,7 +73,7 @@ def predicate_of(element: Element, fields: Fields, domain: Domain | None, level:
     if element.tag == "SimplePredicate":
         return _simple(element, fields, domain)
     if element.tag == "SimpleSetPredicate":
-        return Test(_listed(element, fields, domain))
+        return _listed(element, fields, domain)
     operator = element.attributes.get("booleanOperator", "")
     inner = [child for child in element.children if child.tag != "Extension"]
     if element.tag != "CompoundPredicate" or operator not in ("and", "or", "xor", "surrogate") or level > 50:
@@ -82,9 +94,11 @@ def the_predicate(element: Element) -> Element:
     return predicates[0]
 
 
-def _simple(element: Element, fields: Fields, domain: Domain | None) -> Test:
+def _simple(element: Element, fields: Fields, domain: Domain | None) -> Predicate:
     name, operator = tested_field(element, fields, domain), element.attributes.get("operator")
     field = element.attributes.get("field", "")
+    if field in fields.pieces:
+        return _of_pieces(name, element, fields, domain)
     rounded, steps = fields.single.get(field), fields.steps.get(field)
     if operator in ("isMissing", "isNotMissing"):
         return Test(OneOf(name, (), negated=operator == "isNotMissing"), operator == "isMissing")
@@ -109,7 +123,43 @@ def _simple(element: Element, fields: Fields, domain: Domain | None) -> Test:
     return Test(sides(name, OPERATORS[operator], bound, domain, single=rounded is not None)[0])
 
 
-def _listed(element: Element, fields: Fields, domain: Domain | None) -> Literal:
+def _of_pieces(name: str, element: Element, fields: Fields, domain: Domain | None) -> Predicate:
+    """Return a comparison of a field that is computed piece by piece of another, as a condition on that one."""
+    (pieces, kind), operator = fields.pieces[element.attributes["field"]], element.attributes.get("operator", "")
+    values, attribute = values_of(name, fields, domain, gaps=False), attribute_of(name, domain)
+    lost = pieces.missing
+    if operator in ("isMissing", "isNotMissing"):
+        region = lost if operator == "isMissing" else (~NOTHING) - lost
+        gap: bool | None = (pieces.gap is None) == (operator == "isMissing")
+    else:
+        if operator not in (*OPERATORS, "equal", "notEqual") or "value" not in element.attributes:
+            raise UnsupportedModelError(f"the operator {operator!r:.40} of a SimplePredicate is not read.")
+        bound = typed(element.attributes["value"], kind)
+        bound = single(float(bound)) if kind == "float" else bound
+        if isinstance(bound, str) and operator in OPERATORS:
+            raise damaged(f"the model asks whether {name!r:.60} is less than a text.")
+        holds = partial(COMPARED[operator], bound)
+        ends = [] if isinstance(bound, str) else [(float(bound), True), (float(bound), False)]
+        region, gap = pieces.where(holds, ends), None if pieces.gap is None else holds(pieces.gap)
+        if not within(lost, values.universe, attribute).empty:
+            raise UnsupportedModelError(
+                f"some values of {name!r:.60} have no value in {element.attributes['field']!r:.60}.",
+                remedy="Give a domain without them.",
+            )
+    whole = values.universe
+    if attribute is None and whole not in (NUMBERS, TEXTS):
+        region, whole = region & whole, ~NOTHING
+    said = literal_of_region(name, region, whole, attribute, values.order)
+    parts = [said] if said is not None else []
+    if said is None:
+        parts = [
+            one for one in (literal_of_region(name, p, whole, attribute) for p in region.pieces()) if one is not None
+        ]
+    tests = tuple(Test(literal, gap) for literal in parts)
+    return tests[0] if len(tests) == 1 else Compound("or", tests)
+
+
+def _listed(element: Element, fields: Fields, domain: Domain | None) -> Predicate:
     name, operator = tested_field(element, fields, domain), element.attributes.get("booleanOperator")
     array, computed = element.first("Array"), element.attributes.get("field", "") in fields.steps
     if operator not in ("isIn", "isNotIn") or array is None or computed:
@@ -121,8 +171,13 @@ def _listed(element: Element, fields: Fields, domain: Domain | None) -> Literal:
     count = array.attributes.get("n")
     if count is not None and count.strip() != str(len(texts)):
         raise InvalidModelError(f"an Array of {name!r:.60} states {count[:20]!r} values, but has {len(texts)}.")
+    if element.attributes.get("field", "") in fields.pieces:
+        field, equal = element.attributes["field"], "equal" if operator == "isIn" else "notEqual"
+        each = [Element("SimplePredicate", {"field": field, "operator": equal, "value": text}) for text in texts]
+        tests = tuple(_of_pieces(name, one, fields, domain) for one in each)
+        return Compound("or" if operator == "isIn" else "and", tests)
     values = tuple(dict.fromkeys(value_of(name, text, fields.types[name], domain) for text in texts))
-    return OneOf(name, values, negated=operator == "isNotIn")
+    return Test(OneOf(name, values, negated=operator == "isNotIn"))
 
 
 def fields_in(predicate: Predicate) -> tuple[str, ...]:

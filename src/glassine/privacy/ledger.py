@@ -238,33 +238,10 @@ class Ledger(Displayed):
         """
         dataset = _name(dataset)
         _check_text(note, "note", LONGEST_NOTE)
-        _check_unit(unit)
-        asked = _amount(epsilon, "epsilon", positive=True)
-        asked_delta = _amount(delta, "delta")
+        asked, asked_delta = _asked(epsilon, delta, unit)
         with self._file.transaction(write=True) as log:
             account = self._account(log, dataset)
-            if unit != account.unit:
-                raise InvalidBudgetError(
-                    f"a charge to {dataset!r} must be in the unit of its budget, '{account.unit}', got '{unit}'. "
-                    f"Nothing was charged. {_conversion(asked, asked_delta, unit, account.unit)}"
-                )
-            if asked > account.remaining_epsilon or asked_delta > account.remaining_delta:
-                left, left_delta = decimal_below(account.remaining_epsilon), decimal_below(account.remaining_delta)
-                raise BudgetExceededError(
-                    f"not enough budget for {dataset!r}: epsilon {left} is left, and {decimal_above(asked)} is needed"
-                    + (
-                        f"; delta {left_delta} is left, and {decimal_above(asked_delta)} is needed"
-                        if asked_delta
-                        else ""
-                    )
-                    + ". Nothing was charged.",
-                    remedy=RAISE_IT,
-                    dataset=dataset,
-                    requested=decimal_above(asked),
-                    remaining=left,
-                    requested_delta=decimal_above(asked_delta),
-                    remaining_delta=left_delta,
-                )
+            _check_left(account, dataset, asked, asked_delta, unit)
             account = replace(
                 account,
                 charges=account.charges + 1,
@@ -280,6 +257,11 @@ class Ledger(Displayed):
                 spent_delta=decimal_above(account.spent_delta),
             )
         return _entry(log, log.n_charges, row, receipt)
+
+    def check(self, dataset: str, epsilon: Number, delta: Number = 0.0, *, unit: PrivacyUnit = RECORD) -> None:
+        """Raise what :meth:`charge` would raise now; nothing is charged, and a later charge may still be refused."""
+        asked, asked_delta = _asked(epsilon, delta, unit)
+        _check_left(self.account(dataset), _name(dataset), asked, asked_delta, unit)
 
     def spent(self, dataset: str) -> float:
         """Return the epsilon charged so far, rounded up to a float.
@@ -404,6 +386,34 @@ def _entry(log: Log, number: int, row: LedgerRow, receipt: Receipt) -> Entry:
         note=row.note,
         at=row.at,
         receipt=receipt,
+    )
+
+
+def _asked(epsilon: Number, delta: Number, unit: PrivacyUnit) -> tuple[Fraction, Fraction]:
+    _check_unit(unit)
+    return _amount(epsilon, "epsilon", positive=True), _amount(delta, "delta")
+
+
+def _check_left(account: Account, dataset: str, asked: Fraction, asked_delta: Fraction, unit: PrivacyUnit) -> None:
+    """Raise InvalidBudgetError or BudgetExceededError if an account does not allow a charge."""
+    if unit != account.unit:
+        raise InvalidBudgetError(
+            f"a charge to {dataset!r} must be in the unit of its budget, '{account.unit}', got '{unit}'. "
+            f"Nothing was charged. {_conversion(asked, asked_delta, unit, account.unit)}"
+        )
+    if asked <= account.remaining_epsilon and asked_delta <= account.remaining_delta:
+        return
+    left, left_delta = decimal_below(account.remaining_epsilon), decimal_below(account.remaining_delta)
+    of_delta = f"; delta {left_delta} is left, and {decimal_above(asked_delta)} is needed" if asked_delta else ""
+    raise BudgetExceededError(
+        f"not enough budget for {dataset!r}: epsilon {left} is left, and {decimal_above(asked)} is needed{of_delta}. "
+        "Nothing was charged.",
+        remedy=RAISE_IT,
+        dataset=dataset,
+        requested=decimal_above(asked),
+        remaining=left,
+        requested_delta=decimal_above(asked_delta),
+        remaining_delta=left_delta,
     )
 
 

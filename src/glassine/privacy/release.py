@@ -155,12 +155,28 @@ def release(planned: Planned[R], *, ledger: object, dataset: object, random_stat
 
 def _pay(price: Price, ledger: object, dataset: object, *, seeded: bool) -> tuple[Receipt | None, tuple[str, ...]]:
     """Charge a release to its ledger, or count it where there is none; return the receipt, or the count's caveats."""
+    book = _book(ledger, dataset)
+    if book is None:
+        return None, () if seeded else _counted(price, None if dataset is None else str(dataset))
+    return book.charge(str(dataset), price.epsilon, price.delta, note=price.note, unit=price.unit).receipt, ()
+
+
+def check_payable(price: Price, *, ledger: object, dataset: object) -> None:
+    """Raise what the charge of a release would raise now; nothing is charged or counted."""
+    # For what is done before the charge, and costs something else, such as queries of a black box.
+    book = _book(ledger, dataset)
+    if book is not None:
+        book.check(str(dataset), price.epsilon, price.delta, unit=price.unit)
+
+
+def _book(ledger: object, dataset: object) -> Ledger | None:
+    """Return the ledger that a release is charged to, None where it is counted."""
     if dataset is not None and (not isinstance(dataset, str) or not dataset):
         raise InvalidParameterError(
             f"{parameter('dataset')} must be a name or None, got {dataset!r}.", remedy="Name the dataset."
         )
     if ledger is None:
-        return None, () if seeded else _counted(price, dataset)
+        return None
     if dataset is None:
         raise InvalidParameterError(
             f"a ledger needs a dataset, got {parameter('ledger=')}{ledger!r} alone.",
@@ -169,7 +185,7 @@ def _pay(price: Price, ledger: object, dataset: object, *, seeded: bool) -> tupl
     book = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
     if not isinstance(book, Ledger):
         raise InvalidParameterError(f"{parameter('ledger')} must be a Ledger or a path, got {type(book).__name__}.")
-    return book.charge(dataset, price.epsilon, price.delta, note=price.note, unit=price.unit).receipt, ()
+    return book
 
 
 def _counted(price: Price, dataset: str | None) -> tuple[str, ...]:

@@ -64,6 +64,9 @@ class Coded:
 Plain: TypeAlias = "AnyArray | pl.Series | Sequence[Any] | Coded"
 """A column in one of the forms that :meth:`Reader.column` reads; containers of every kind give these."""
 
+PIECE = 2**16
+"""Objects of a column that are read at once: what is made of them on the way takes as much memory as they do."""
+
 SHORT = 16
 """Most cells of a column that are read one by one at once: the faster ways begin slowly."""
 
@@ -127,7 +130,7 @@ class Reader:
       writes, the first of them.
     - In a category with prefixes, a text that is not listed is the longest prefix that it begins with. A number begins
       with none.
-    - None, NaN, pandas' NA and NaT, and the texts of ``GAP_TEXTS`` that the attribute
+    - None, NaN, pandas' NA and NaT, NumPy's masked, and the texts of ``GAP_TEXTS`` that the attribute
       does not list are missing. What is no text, number or gap is undeclared.
 
     Guarantee
@@ -227,9 +230,19 @@ class Reader:
             read, flags = self._of_objects([*values.values, None])
             places = np.where(values.places < 0, len(values.values), values.places)
             return read[places], flags[places]
+        objects = not isinstance(values, np.ndarray) or values.dtype.kind == "O"
+        if objects and len(values) > PIECE:
+            return self._in_pieces(values)
         if isinstance(values, np.ndarray):
             return self._of_array(values)
         return self._of_objects(values if isinstance(values, list) else list(values))
+
+    def _in_pieces(self, values: AnyArray | Sequence[Any]) -> tuple[AnyArray, FlagArray]:
+        read, flags = np.empty(len(values), dtype=self.dtype), np.empty(len(values), dtype=np.uint8)
+        for start in range(0, len(values), PIECE):
+            piece = slice(start, start + PIECE)
+            read[piece], flags[piece] = self.column(values[piece])
+        return read, flags if flags.any() else _all_ok(len(values))
 
     def _of_array(self, values: AnyArray) -> tuple[AnyArray, FlagArray]:
         valid: Bools | None = None

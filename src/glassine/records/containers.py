@@ -210,12 +210,11 @@ def plain_column(values: Any) -> Plain:
     if isinstance(series, nw.Series):
         native = series.to_native()
         return series.to_list() if native is values and not isinstance(native, pl.Series) else plain_column(native)
-    try:
-        return list(values)
-    except TypeError:
-        raise InvalidDataError(
-            f"a column of records must be an array or a list, got {type(values).__name__}."
-        ) from None
+    # The cells of a frame would be its names, those of bytes their numbers; a set has no order.
+    listed = isinstance(values, Sequence) and not isinstance(values, str | bytes | bytearray)
+    if not listed and getattr(values, "ndim", 0) != 1:
+        raise InvalidDataError(f"a column of records must be an array or a list, got {type(values).__name__}.")
+    return list(values)
 
 
 def _opened(container: Any) -> Any:
@@ -229,19 +228,16 @@ def _is_row(row: object) -> bool:
 
 
 def _of_one_length(columns: dict[str, Plain]) -> dict[str, Plain]:
-    lengths = {len(column) for column in columns.values()}
-    for name, column in columns.items():
-        flat = not isinstance(column, np.ndarray) or column.ndim == 1
-        if len(lengths) > 1 or not flat:
-            shape = column.shape if isinstance(column, np.ndarray) else (len(column),)
-            if not flat or len(column) != len(next(iter(columns.values()))):
-                raise InvalidDataError(f"columns must be arrays of one length, but {name!r} has shape {shape}.")
+    shapes = {name: one.shape if isinstance(one, np.ndarray) else (len(one),) for name, one in columns.items()}
+    for name, shape in shapes.items():
+        if len(shape) != 1 or shape != next(iter(shapes.values())):
+            raise InvalidDataError(f"columns must be arrays of one length, but {name!r} has shape {shape}.")
     return columns
 
 
 def _of_array(records: AnyArray, names: Sequence[str]) -> dict[str, Plain]:
     if records.dtype.names is not None and records.ndim == 1:
-        return {name: records[name] for name in names if is_column(name, records.dtype.names)}
+        return _of_one_length({name: records[name] for name in names if is_column(name, records.dtype.names)})
     check_width(records, len(names))
     if not isinstance(records, np.ma.MaskedArray):
         records = np.asarray(records)
@@ -280,22 +276,24 @@ def _of_frame(frame: Frame, names: Sequence[str]) -> Iterator[dict[str, Plain]]:
     empty = True
     for part in streamed(frame.select(listed)):
         empty = False
-        yield {name: part.get_column(name) for name in listed}
+        yield part
     if empty:
         yield {name: pl.Series(name, [], dtype=pl.Null) for name in listed}
 
 
-def streamed(frame: nw.LazyFrame[Any]) -> Iterator[pl.DataFrame]:
+def streamed(frame: nw.LazyFrame[Any]) -> Iterator[dict[str, Plain]]:
     """Yield the records of a lazy frame in batches; an engine's own words, which may quote a record, are not shown."""
     try:
         native: Any = frame.to_native()
         if frame.implementation.is_polars():
-            yield from native.collect_batches(chunk_size=BATCH, maintain_order=True)
+            for part in native.collect_batches(chunk_size=BATCH, maintain_order=True):
+                yield part.to_dict()
         elif frame.implementation.is_duckdb():
             for batch in native.to_arrow_reader(BATCH):
-                yield pl.DataFrame(batch)
+                # Of some types, such as intervals, Polars makes no column.
+                yield dict(zip(batch.schema.names, map(_of_arrow, batch.columns), strict=True))
         else:
-            yield frame.collect(backend="polars").to_native()
+            yield frame.collect(backend="polars").to_native().to_dict()
     except (MemoryError, GeneratorExit):
         raise
     except Exception as error:
@@ -333,6 +331,8 @@ def _of_arrow(column: Any) -> Plain:
     import pyarrow as pa
 
     kind, types = column.type, pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return _of_arrow(column.cast(kind.storage_type))
     if types.is_run_end_encoded(kind):
         import pyarrow.compute as pc
 
@@ -341,13 +341,13 @@ def _of_arrow(column: Any) -> Plain:
         return _of_arrow(column.cast(kind.value_type))
     if types.is_float16(kind):
         return _of_arrow(column.cast(pa.float32()))
-    if types.is_string(kind) or types.is_large_string(kind):
+    texts = types.is_string(kind) or types.is_large_string(kind)
+    if texts and isinstance(column, pa.ChunkedArray):
         # Arrow takes each text once in a third of the time that converting all of them takes.
-        whole = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
-        coded = whole.dictionary_encode().unify_dictionaries().combine_chunks()
+        coded = column.dictionary_encode().unify_dictionaries().combine_chunks()
         return Coded(values=coded.dictionary.to_pylist(), places=coded.indices.fill_null(-1).to_numpy())
     number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-    supported = number or types.is_null(kind) or types.is_dictionary(kind) or types.is_decimal128(kind)
+    supported = texts or number or types.is_null(kind) or types.is_dictionary(kind) or types.is_decimal128(kind)
     if supported or types.is_string_view(kind):
         read: Any = pl.from_arrow(column)
         return pl.Series(read)

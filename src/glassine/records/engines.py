@@ -330,8 +330,7 @@ def _of_spark_batches(parts: Iterable[Any], *, question: Distinct | Outside, nam
     """Yield the groups of one partition, as batches of Arrow."""
     gathering, empty = Gathering(question), True
     for part in parts:
-        frame: Any = pl.from_arrow(part)
-        gathering.add({name: frame.get_column(name) for name in names})
+        gathering.add({name: plain_column(part.column(name)) for name in names})
         empty = False
     if not empty:
         whole = gathering.whole()

@@ -12,18 +12,12 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from glassine.domain.attributes import Attribute, Category
 from glassine.domain.prefixes import GAP_TEXTS
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError, parameter
 from glassine.records.lines import BLANK, DelimitedText, decoded, in_utf8
 from glassine.records.purpose import Purpose
-
-if TYPE_CHECKING:
-    import polars as pl
-else:
-    from glassine.records import frames as pl
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 """Separators that are looked for, and their names."""
@@ -361,17 +355,3 @@ def _check_names(names: tuple[str, ...], path: Path, *, declared: Collection[str
             remedy="Rename one. If the file has no header, add a line with the names of its columns.",
             path=path,
         )
-
-
-def differing(file: RecordsFile, data: bytes, declared: Mapping[str, Attribute]) -> int:
-    """Return how many records of a file, as CSV has them, are not among those that a private fit reads."""
-    whole, alone = (
-        open_text(file, data, declared, purpose=purpose).texts() for purpose in (Purpose.ORDINARY, Purpose.PRIVATE)
-    )
-    if whole.equals(alone):
-        return 0
-    names = whole.columns
-    one, other = (frame.group_by(names).len(name="\0") for frame in (whole, alone))
-    both = one.join(other, on=names, how="left", suffix="\0", nulls_equal=True)
-    position = pl.min_horizontal("\0", pl.col("\0\0").fill_null(0))
-    return int(both.select((pl.col("\0") - position).sum()).item())

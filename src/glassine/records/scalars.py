@@ -86,13 +86,13 @@ def value_of(cell: Any) -> object:
 
 
 def is_gap_type(kind: type) -> bool:
-    """Return whether objects of a type are missing values: None, or those of pandas."""
+    """Return whether objects of a type are missing values: None, those of pandas, or a masked cell of NumPy."""
     # Recognized by name, so that pandas need not be there.
-    return kind is type(None) or _name_of_type(kind) in ("NAType", "NaTType")
+    return kind is type(None) or _name_of_type(kind) in ("NAType", "NaTType", "MaskedConstant")
 
 
 def is_gap(cell: object) -> bool:
-    """Return whether a cell is missing: None, NaN, or pandas' NA and NaT; texts are not looked at."""
+    """Return whether a cell is missing: None, NaN, masked, or pandas' NA and NaT; texts are not looked at."""
     value = value_of(cell)
     return value is None or bool(value != value)
 

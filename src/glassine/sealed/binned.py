@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
@@ -280,13 +281,15 @@ class AdditiveStore:
         self.events = events
         # Shares of the largest exposure, in (0, 1], shape (n,), or 1; and their logarithms, which scores start from.
         self.exposures: Any = 1.0
+        self.offset: Any = 0.0
         if events is not None and events.exposure is not None:
             if not isinstance(self.records, HeldRecords):
                 raise TypeError("exposures are of records in memory")
             numbers = self.records.columns.numbers[events.exposure]
             within = np.clip(np.nan_to_num(numbers, nan=events.low), events.low, events.high)
             self.exposures = within / events.high
-        self.offset = np.log(self.exposures)
+            # One by one: what NumPy's loops give in the last bit depends on its build.
+            self.offset = np.fromiter(map(math.log, self.exposures), np.float64, len(within))
         self._grids: Sequence[Grid] | None = None
         self._axes: Sequence[Bins] | None = None
         self._terms: Terms | None = None

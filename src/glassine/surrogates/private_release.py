@@ -18,7 +18,7 @@ from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
-from glassine.privacy.release import SEEDED, UNPAID, Paid, Planned, Price, release
+from glassine.privacy.release import SEEDED, UNPAID, Paid, Planned, Price, check_payable, release
 from glassine.records.arrays import Ints
 from glassine.sealed.accounts import FitAccount
 from glassine.sealed.door import behind
@@ -73,6 +73,10 @@ def build_private(plan: ExplainerPlan, intake: Intake) -> Built:
     intake.unopened()
     domain = intake.declared
     plan = planned_in(plan, domain)
+    price = _price(plan, plan.n_cells)
+    if plan.goal is not None and price is not None:
+        # The black box may be paid for each query, or keep them: none is sent for a release that will be refused.
+        check_payable(price, ledger=plan.ledger, dataset=plan.dataset)
     judge = None if plan.goal is None else _PublicJudge(plan, intake, domain)
     if judge is not None and not plan.depth_stated:
         plan = plan.at(None, judge.choice().max_depth)

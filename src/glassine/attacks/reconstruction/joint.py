@@ -27,7 +27,7 @@ from glassine.attacks.reconstruction.joint_published import (
     ClashError,
     CountedModel,
     ReadModels,
-    columns_for,
+    counted_in,
     match_classes,
     read_models,
 )
@@ -161,7 +161,7 @@ def reconstruct_jointly(
         raise InvalidParameterError(f"smallest_group must be a positive whole number, got {smallest_group!r}. Use 5.")
     search = Search(time_limit=SECONDS) if search is None else search
     search.progress("reading the models")
-    read = read_models(models, domain, names, columns_for(counts, data))
+    read = read_models(models, domain, names, counted_in(counts, data))
     published = read.exact
     alone = [_alone(t, domain, search.max_steps) for t in published]
     bits = log_of(Space(domain, (), domain_aware=True).total) / math.log(2)
@@ -242,7 +242,7 @@ def _measure(
         settled, estimates = able, [log_sum(one, cells.weights, names, seconds=search.time_limit) for one in able]
     else:
         settled, estimates = _without_points(published, cells, widths, search.time_limit)
-    known_rows = None if data is None else aligned(published, cells, data)
+    known_rows = None if data is None else aligned(published, cells, domain, data)
     search.progress("looking for small groups")
     expected = _expected(cells, settled[0].system, estimates[0])
     table = estimates[0].table if cells.closed is None else None

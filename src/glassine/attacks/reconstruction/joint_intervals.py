@@ -22,12 +22,12 @@ from glassine.attacks.reconstruction.joint_bounds import (
 )
 from glassine.attacks.reconstruction.joint_cells import JointCells, System
 from glassine.attacks.reconstruction.joint_programs import Settled, blocks, least_weight, settle, whole_table
-from glassine.attacks.reconstruction.joint_published import CountedModel
+from glassine.attacks.reconstruction.joint_published import CountedModel, OtherRecordsError, parts_of
 from glassine.attacks.reconstruction.joint_result import CellRanges, PartExposure, SharedGroup
 from glassine.attacks.reconstruction.leakage import Interval
 from glassine.counting import Measure
-from glassine.data.inference import columns as read_columns
-from glassine.errors import InvalidDataError, UndefinedMeasureError
+from glassine.domain import Domain
+from glassine.errors import UndefinedMeasureError
 from glassine.records.arrays import Array, Ints
 
 SOME_REFERENCES = 4
@@ -157,16 +157,15 @@ class Aligned:
     fewest: int  # Records of the smallest common part that holds one
 
 
-def aligned(published: Sequence[CountedModel], cells: JointCells, data: object) -> Aligned:
+def aligned(published: Sequence[CountedModel], cells: JointCells, domain: Domain, data: object) -> Aligned:
     """Return the bits, log2 of the domain's weight over that of the cell, of the training records."""
-    columns = read_columns(data)
-    leaves = np.stack([t.model.apply(columns) for t in published], axis=1)
+    leaves = np.stack([parts_of(t.model, domain, data) for t in published], axis=1)
     for i, t in enumerate(published):
         n_in = np.bincount(leaves[:, i], minlength=len(t.counts))
         wrong = np.flatnonzero(n_in != t.sizes)
         if len(wrong):
             part = int(wrong[0])
-            raise InvalidDataError(
+            raise OtherRecordsError(
                 f"the data hold {n_in[part]:,} records in part {part + 1} of {t.name}, which counts {t.sizes[part]:,}.",
                 remedy="Give the records on which all models were trained.",
             )
@@ -182,7 +181,7 @@ def aligned(published: Sequence[CountedModel], cells: JointCells, data: object) 
                 remedy="Declare a resolution.",
             )
         if place is None:
-            raise InvalidDataError(
+            raise OtherRecordsError(
                 "a record of the data lies where the domain allows none.", remedy="Widen the domain."
             )
         bits.append((whole - log_of(cells.weights[place])) / math.log(2))

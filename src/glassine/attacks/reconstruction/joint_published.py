@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from glassine.data.inference import columns as read_columns
+from glassine.data.table import NO_RECORDS, as_table
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
+from glassine.domain.literals import attributes_of
 from glassine.errors import (
     InvalidDataError,
     InvalidModelError,
@@ -21,22 +22,36 @@ from glassine.errors import (
     parameter,
 )
 from glassine.models import DecisionTree, Evidence, Guarantee, RuleList
+from glassine.models.records import counted_records
 from glassine.models.transform import rewritten
 from glassine.models.tree import Forest
-from glassine.records.arrays import AnyArray, Ints
+from glassine.records.arrays import Ints
 
 # Numbers of records that a model does not publish, counted in the training records.
 
 
-def with_sizes(name: str, model: DecisionTree | RuleList, columns: Mapping[str, AnyArray]) -> DecisionTree | RuleList:
+class OtherRecordsError(InvalidDataError):
+    """The data are not the records of the models."""
+
+
+def parts_of(model: DecisionTree | RuleList, domain: Domain, data: object) -> Ints:
+    """Return the part of each record, shape (n,), read by the domain; no record is refused."""
+    recipe = {name: domain[name] for name in attributes_of(model.literals)}
+    records = counted_records(data if isinstance(data, dict) else as_table(data), recipe)
+    if not records.n_records:
+        raise InvalidDataError(NO_RECORDS)
+    return np.asarray(model.apply(records))
+
+
+def with_sizes(name: str, model: DecisionTree | RuleList, domain: Domain, data: object) -> DecisionTree | RuleList:
     """Return a model with the number of records of each part; replace rounded counts."""
-    sizes = np.bincount(model.apply(dict(columns)), minlength=len(model.cells)).tolist()
+    sizes = np.bincount(parts_of(model, domain, data), minlength=len(model.cells)).tolist()
     exact = model.counts_are_exact
     evidence: dict[int, Evidence] = {}
     for part, (cell, size) in enumerate(zip(model.cells, sizes, strict=True), start=1):
         published = cell.evidence.size if exact else None
         if published not in (None, size):
-            raise InvalidDataError(
+            raise OtherRecordsError(
                 f"the data hold {size:,} records in part {part} of {name}, which counts {published:,}.",
                 remedy="Give the records on which all models were trained.",
             )
@@ -48,7 +63,7 @@ def with_sizes(name: str, model: DecisionTree | RuleList, columns: Mapping[str, 
     try:
         return replace(rewritten(model, evidence=counted), approximate=False, sizes="stored")
     except InvalidModelError as error:
-        raise InvalidDataError(
+        raise OtherRecordsError(
             f"the data do not have the counts of {name}: {error} Give the records on which all models were trained."
         ) from None
 
@@ -140,8 +155,8 @@ class ReadModels:
         return Text(said)
 
 
-def columns_for(counts: object, data: object) -> dict[str, AnyArray] | None:
-    """Return the columns in which records are to be counted; None where published counts are to do."""
+def counted_in(counts: object, data: object) -> object:
+    """Return the data in which records are to be counted; None where published counts are to do."""
     check_choice(counts, "counts", ("published", "data"))
     if counts == "published":
         return None
@@ -150,15 +165,19 @@ def columns_for(counts: object, data: object) -> dict[str, AnyArray] | None:
             f"{parameter('counts', 'data')} needs data: the numbers are counted in the training records.",
             remedy=f"Pass {parameter('data=')}.",
         )
-    return read_columns(data)
+    return data
 
 
-def read_models(
-    models: Sequence[Any], domain: Domain, names: Sequence[str] | None, columns: Mapping[str, AnyArray] | None = None
-) -> ReadModels:
+def attributes_tested(models: Sequence[Any], domain: Domain) -> tuple[str, ...]:
+    """Return the attributes that models test; raise what reading them raises."""
+    members = (model for entry in models for _, model in _members(entry, domain, ""))
+    return attributes_of(literal for model in members for literal in model.literals)
+
+
+def read_models(models: Sequence[Any], domain: Domain, names: Sequence[str] | None, data: object = None) -> ReadModels:
     """Return the models that reveal exact counts, forests tree by tree, and those that do not.
 
-    Where ``columns`` are given, numbers of records that a model without a guarantee does not publish, or rounds, are
+    Where ``data`` are given, numbers of records that a model without a guarantee does not publish, or rounds, are
     counted in them.
     """
     if isinstance(models, str | bytes | DecisionTree | RuleList) or not isinstance(models, Sequence):
@@ -180,8 +199,8 @@ def read_models(
             left = _silent(label, model)
             if left is None:
                 exact.append((label, model))
-            elif columns is not None and left.can_be_counted:
-                exact.append((label, with_sizes(label, model, columns)))
+            elif data is not None and left.can_be_counted:
+                exact.append((label, with_sizes(label, model, domain, data)))
                 filled.append(label)
             else:
                 silent.append(left)

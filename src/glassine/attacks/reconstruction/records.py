@@ -22,7 +22,7 @@ from glassine.attacks.reconstruction.entropy import reconstruct
 from glassine.attacks.reconstruction.joint_cells import JointCells, System, intersect, system_of
 from glassine.attacks.reconstruction.joint_intervals import log_of
 from glassine.attacks.reconstruction.joint_programs import settle
-from glassine.attacks.reconstruction.joint_published import CountedModel, columns_for, match_classes, read_models
+from glassine.attacks.reconstruction.joint_published import CountedModel, counted_in, match_classes, read_models
 from glassine.attacks.reconstruction.possible import Worlds
 from glassine.attacks.reconstruction.row_boxes import draw_rows, known_in_box, known_in_region, worlds_in_box
 from glassine.attacks.reconstruction.row_problem import Problem, Total, leaf_counts, problem_of
@@ -132,12 +132,12 @@ def reconstruct_records(
     deadline = time.monotonic() + search.time_limit
     rng = np.random.default_rng(random_state)
     search.progress("reading the model")
-    columns = columns_for(counts, data)
+    counted = counted_in(counts, data)
     listed = list(models) if isinstance(models, Sequence) and not isinstance(models, str | bytes) else [models]
     run = partial(solved, search=search, deadline=deadline, rng=rng)
-    if len(listed) != 1 or columns is not None:
+    if len(listed) != 1 or counted is not None:
         try:
-            read = read_models(listed, domain, None, columns)
+            read = read_models(listed, domain, None, counted)
         except UndefinedMeasureError as error:
             return NotApplicable(str(error))
         if read.silence is not None:

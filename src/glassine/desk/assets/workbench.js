@@ -118,9 +118,9 @@ document.addEventListener("click", async event => {
       await ask("POST", "work/seen", {file: button.dataset.file, column: button.dataset.seen, records});
       await show(false);
     } else if ("ledger" in button.dataset) {
-      const answer = await (await ask("POST", "work/ledger", {ledger: screen.querySelector("#w-ledger").value})).json();
-      screen.querySelector("#left").textContent = Object.entries(answer.left)
-        .map(([name, [left, total]]) => `${left} of ${total} (${name})`).join(", ") || "nothing";
+      await ask("POST", "work/ledger", {ledger: screen.querySelector("#w-ledger").value});
+      say("The ledger was read.");
+      await show(false);
     } else if (button.dataset.editor) {
       const frame = document.createElement("iframe");
       frame.setAttribute("sandbox", "allow-scripts");

@@ -410,7 +410,7 @@ FORMAT = of_text(
     again="summary(model) of C5.0, print(model) of partykit, or Weka's output of the whole tree",
     reads="text of C4.5, C5.0 or J48, or what R prints of a tree of partykit, such as ctree",
     reveals="conditions, and the records and errors of each leaf",
-    leaves_out="where missing values go; class counts of more than two classes",
+    leaves_out="further digits of thresholds; where missing values go; class counts of more than two classes",
     # A rule list may speak of examples in the same marks.
     sniff=lambda text: (
         any(one.search(text) for one in (ENDING, LISTS, PARTY_TITLE))

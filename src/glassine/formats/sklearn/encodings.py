@@ -23,8 +23,9 @@ from glassine.formats.conditions import all_but, at_most, attribute_of, just_bel
 Array = npt.NDArray[np.float64]
 
 Step: TypeAlias = tuple[str, float]
-"""One operation: ``add``, ``sub``, ``mul``, ``div``, ``at least`` or ``at most`` and its number, or without one
-``single``, which rounds to single precision, or ``whole``, which drops what is behind the point."""
+"""One operation: ``add``, ``sub``, ``mul``, ``div``, ``at least`` or ``at most`` and its number; ``tolerance``, which
+adds 1e-8 and a share of the number; or without one ``single``, which rounds to single precision, or ``whole``, which
+drops what is behind the point."""
 
 FORWARD: dict[str, Callable[[Any, float], Any]] = {
     "add": lambda x, c: x + c,
@@ -35,6 +36,7 @@ FORWARD: dict[str, Callable[[Any, float], Any]] = {
     "at most": min,
     "single": lambda x, _: single(x),
     "whole": lambda x, _: float(math.trunc(x)) if math.isfinite(x) else x,
+    "tolerance": lambda x, c: x + (1e-8 + c * abs(x)),
 }
 ARRAYS: dict[str, Callable[[Any, float], Any]] = {
     **FORWARD,
@@ -160,7 +162,7 @@ class Number:
         """Return the column that has one code up to each end, the last infinite, without intervals of no number."""
         if self.mark is not None:
             raise UnsupportedModelError(
-                f"{self.attribute!r:.60} is encoded after {self.mark[0]!r:.40} was replaced in it.",
+                f"{self.attribute!r:.60} is divided into bins after {self.mark[0]!r:.40} was replaced in it.",
                 remedy="Mark gaps as NaN before the pipeline.",
             )
         kept = [(end, code) for low, end, code in zip((-math.inf, *ends), ends, codes, strict=False) if end > low]
