@@ -27,6 +27,7 @@ TASKS = {
     "audit of a rule list": (100, 1_000),
     "scrub of a rule list": (1_000, 5_000),
 }
+KEYS = [{"task": task, "size": str(size)} for task, sizes in TASKS.items() for size in sizes]
 CHILD = """
 import resource, sys
 sys.argv = ["glassine", *sys.argv[1:]]
@@ -105,9 +106,8 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
 
 def main(arguments: Iterable[str] | None = None) -> int:
     """Measure what is not stored, and write the page."""
-    keys = [{"task": task, "size": str(size)} for task, sizes in TASKS.items() for size in sizes]
     with tempfile.TemporaryDirectory() as folder:
-        return kept(__file__, __doc__, keys, partial(measure, folder=Path(folder)), tables, arguments)
+        return kept(__file__, __doc__, KEYS, partial(measure, folder=Path(folder)), tables, arguments)
 
 
 if __name__ == "__main__":
