@@ -260,6 +260,11 @@ def judged(name: str, change: str) -> dict[str, object]:
     return {kind: found[kind] for kind in ("judged", "refused", "fault", "wrong")} | {"first": first}
 
 
+def keys() -> list[dict[str, str]]:
+    """Return what names each row."""
+    return [{"file": name, "change": change} for name in files() for change in CHANGES]
+
+
 def measure(key: Mapping[str, str]) -> dict[str, object]:
     """Return the figures of a row."""
     return judged(key["file"], key["change"])
@@ -278,8 +283,7 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
 
 def main(arguments: Iterable[str] | None = None) -> int:
     """Measure what is not stored, and write the page."""
-    keys = [{"file": name, "change": change} for name in files() for change in CHANGES]
-    return kept(__file__, __doc__, keys, measure, tables, arguments)
+    return kept(__file__, __doc__, keys(), measure, tables, arguments)
 
 
 if __name__ == "__main__":
