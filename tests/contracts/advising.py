@@ -312,15 +312,16 @@ def ways(
     advice = [one["text"] for one in plain["advice"]]
     if status != 0 and not advice:
         yield way("", "nothing is said of what to do")
-    # What the lines of named policies say of ensembles is followed by an audit under that policy; of other kinds it is
-    # what an audit under that policy says itself.
+    # What the line of a named policy says is followed by an audit under that policy; the advice stands above the line.
     lines = [
-        (one["name"], STATUS[one["verdict"]], [one["remedy"]["text"]])
+        (one["name"], STATUS[one["verdict"]], [*advice, one["remedy"]["text"]])
         for one in plain.get("policies", ())
-        if one["remedy"] is not None and policy == "default" and subject.name.startswith("ensemble")
+        if one["remedy"] is not None and policy == "default" != one["name"]
     ]
     for name, before, every in [(policy, status, advice if status else []), *lines]:
         for i, text in enumerate(every):
+            if name != policy and i < len(advice):
+                continue
             try:
                 said = alternatives(text)
             except AdviceError as error:
@@ -345,8 +346,8 @@ def _led(reader: Walk, first: str, every: Sequence[str], place: int, status: int
     earlier = every[:place]
     needed = re.search(r"glassine (?:scrub|fit) .*--domain (\S+)", first)
     if needed and not (reader.folder / needed[1]).exists():
-        for text in earlier:
-            if needed[1] in text:
+        for text in (*earlier, every[place].partition(first)[0]):
+            if needed[1] in text and not (reader.folder / needed[1]).exists():
                 reader.follow(alternatives(text)[0])
     for text in earlier:
         if text.startswith("Recode"):

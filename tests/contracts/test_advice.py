@@ -116,7 +116,8 @@ def test_the_advice_on_every_kind_leads_to_a_better_status(
     monkeypatch.delitem(sys.modules, "box", raising=False)
     found = led(KINDS[kind], tmp_path, run, POLICIES)
     assert found
-    assert [way for way in found if way.problem] == []
+    wrong = [way for way in found if way.problem]
+    assert wrong == [], "\n".join(map(str, wrong))
 
 
 def test_the_advice_on_a_scorecard_of_other_formats_leads_to_a_better_status(tmp_path: Path, run: Run) -> None:

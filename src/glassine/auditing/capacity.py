@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outcome
-from glassine.auditing.subject import NOT_STATED
+from glassine.auditing.membership_criteria import NO_CLASS, NO_DOMAIN
 from glassine.capacity import (
     COUNTS,
     LABELS,
@@ -35,8 +35,6 @@ Asked: TypeAlias = tuple[str, Scalar, bool]
 
 DELTA = 0.05
 """Share of draws for which a statement may fail, unless another one is stated."""
-
-NO_DOMAIN = "the class is counted over the cut points and values of a public domain (`domain=`), which was not given."
 
 
 def questions_of(domain: Domain, target: str | None = None) -> set[Asked]:
@@ -238,7 +236,7 @@ def _capacity(subject: TreeSubject) -> Outcome[AverageCase]:
         except InvalidParameterError as error:
             return NotApplicable(error.text)
     if stated is None:
-        return NotApplicable(NOT_STATED)
+        return NotApplicable(NO_CLASS)
     domain = subject.inputs.domain
     if domain is None or domain.inferred:
         return NotApplicable(NO_DOMAIN)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from glassine.attacks.outcome import Measured, Outcome
+from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.auditing.criterion import (
     APART,
     ASKED_WITHOUT,
@@ -41,7 +41,7 @@ from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.policies import PolicyFinding
 from glassine.auditing.findings.values import Verdict
 from glassine.auditing.inference_criteria import UNROUNDED
-from glassine.auditing.membership_criteria import attack_bounds
+from glassine.auditing.membership_criteria import NO_CLASS, NO_DOMAIN, OTHER_CLASS, attack_bounds
 from glassine.auditing.output_criteria import CLEAN_COPY, LOOK_THROUGH
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.remedy import Remedy, Retraining, in_one_copy, remedy
@@ -199,6 +199,8 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
         helpful = LOOK_THROUGH if helpful is CLEAN_COPY else UNROUNDED
     elif helpful is SAME_RECORDS and not case.mismatch:
         helpful = COUNTED_TOGETHER if case.countable else APART if case.has_data else PROVING
+    elif check.rule == "largest_mean_advantage" and helpful is not None and _misses_class(case):
+        helpful = OTHER_CLASS
     if helpful is None:
         return None
     if case.people and helpful.retraining is not None and "min_samples_leaf" in helpful.retraining.parameters:
@@ -214,6 +216,12 @@ def _recoded(case: Case) -> Remedy:
 def _knows_cuts(case: Case) -> bool:
     """Return whether a domain or records show which cut points are public."""
     return case.has_domain or case.has_data or case.retrainable
+
+
+def _misses_class(case: Case) -> bool:
+    """Return whether a class was stated, in a public domain, and is not one of this model."""
+    bounds = case.facts.get("capacity")
+    return isinstance(bounds, NotApplicable) and bounds.reason not in (NO_CLASS, NO_DOMAIN)
 
 
 def _with_errors(case: Case) -> bool:

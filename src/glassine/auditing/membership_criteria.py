@@ -340,6 +340,16 @@ def _to_settle(limit: float, membership: MembershipFinding) -> str:
     return f": about {math.ceil(needed / digits) * digits:,} more held-out records would settle it"
 
 
+NO_CLASS = "no class was declared before the fit."
+NO_DOMAIN = "the class is counted over the cut points and values of a public domain (`domain=`), which was not given."
+"""Why the average case of a model is not bounded, where no class of models is stated for it."""
+
+OTHER_CLASS = remedy(
+    "The stated class does not hold this model. Correct the statement, or {retrain} in a class that is fixed before "
+    "the draw. Nothing more can be done without one."
+)
+"""What helps where a class was stated that is not one of the model."""
+
 UNLISTED = (
     "Against fresh records it is at most {bound:g}. An attacker who has the list of people from whom the training data "
     "were drawn can do better: neither its length is stated nor that there is none."

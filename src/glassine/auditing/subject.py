@@ -16,6 +16,7 @@ from glassine.auditing.facts import Case, Fact
 from glassine.auditing.findings import DomainSummary, Findings, GuaranteeFinding, Outcomes, SubjectSummary
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.judging import advise, contradiction, decide, judge, judge_named, request
+from glassine.auditing.membership_criteria import NO_CLASS
 from glassine.auditing.output_criteria import CLEAN_COPY
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
@@ -35,7 +36,6 @@ WEIGHED = (
     "Pass the training data, or have the publisher state it."
 )
 NOT_COUNTED = "the models of this kind are not counted."
-NOT_STATED = "no class was declared before the fit."
 OF_PERSONS = (
     "The model's guarantee is for people, who may have several records each, but records were counted. Name the "
     "column of persons, or have the publisher state that everyone has one record."
@@ -165,7 +165,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         facts |= {"texts": facts.get("texts", _texts(subject)), "files": Measured(files) if files else None}
         # Named policies are judged by the same facts: where it was not asked, it is unknown and not missing.
         counted = any(measurement.name == "capacity" for measurement in subject.measurements)
-        facts.setdefault("capacity", NotApplicable(NOT_STATED if counted else NOT_COUNTED))
+        facts.setdefault("capacity", NotApplicable(NO_CLASS if counted else NOT_COUNTED))
     if settings.require_clean_copy:
         policy = replace(policy, require_clean_copy=True)
     case = replace(subject, facts=facts, retrainable=settings.retrainable)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from glassine.cli.steps import CLASSES, DRAFT, NUMBERS, accepting, is_given, option_of, step_of
+from glassine.cli.steps import CLASSES, DRAFT, NUMBERS, Given, accepting, is_given, option_of, step_of
 from glassine.errors import GlassineError
 
 if TYPE_CHECKING:
@@ -190,10 +190,34 @@ def in_commands(
     if findings.requests and findings.verdict == "inconclusive" and findings.guarantee is None:
         advice = (*advice, Remedy(text=ANSWERS, plain=ANSWERS_PLAIN))
     policies = tuple(
-        entry if entry.remedy is None else replace(entry, remedy=as_command(entry.remedy, files))
+        entry if entry.remedy is None else replace(entry, remedy=_of_line(entry.remedy, advice, files, records))
         for entry in findings.policies
     )
     return replace(findings, advice=advice, policies=policies, holder=holder)
+
+
+def _of_line(
+    remedy: Remedy, advice: Sequence[Remedy], files: Mapping[str, str], records: Mapping[str, str] | None
+) -> Remedy:
+    """Return what the line of a policy says to do, with files of records for the checker only."""
+    from glassine.auditing.remedy import CheckerText
+
+    bare = _drafted(as_command(remedy, files), advice, files)
+    if not records:
+        return bare
+    everything = {**files, **records}
+    named = _drafted(as_command(remedy, everything), advice, everything)
+    return replace(named, text=CheckerText(named.text, bare.text), command=CheckerText(named.command, bare.command))
+
+
+def _drafted(line: Remedy, advice: Sequence[Remedy], files: Mapping[str, str]) -> Remedy:
+    """Return it with the draft of the domain that its copy needs, unless that was given or is advised above."""
+    stated = Given(files)
+    drafts = "domain" in stated or any(stated.draft in one.text for one in advice)
+    if line.action != "scrub" or "model" not in stated or drafts:
+        return line
+    first = f"Draft the domain, and make it public: `{stated.drafting}`."
+    return replace(line, text=f"{first} {line.text}", plain=f"Describe what is public first. {line.plain}")
 
 
 def _commands(advice: Sequence[Remedy], files: Mapping[str, str] | None) -> tuple[Remedy, ...]:
