@@ -9,15 +9,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.base import clone
 
 from glassine.domain import Domain, Integer
 from glassine.errors import GlassineError, InvalidModelError, InvalidParameterError
 from glassine.learners import PrivateSummary
+from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.merging import DISJOINT
-from glassine.learners.summaries.release import BY_CLASS, PAIRS, RESIDUALS, check_events
+from glassine.learners.summaries.release import (
+    ADDED,
+    BY_CLASS,
+    CERTIFICATES,
+    CLIPPED,
+    FOLLOWS,
+    PAIRS,
+    RESIDUALS,
+    check_events,
+)
+from glassine.privacy.certificate import ONE_PERSON
 from glassine.privacy.events import Parallel
+from glassine.privacy.unit import PrivacyUnit
 from tests.summaries.people import DOMAIN, RANGE, people, summary
 
 
@@ -97,6 +110,7 @@ def test_a_plan_of_another_domain_or_target_is_refused() -> None:
         ({"domain": DOMAIN, "classes": (0, 1, 2)}, "another target"),
         ({"domain": DOMAIN, "target_range": (0.0, 1.0)}, "another target"),
         ({"domain": DOMAIN, "classes": (0, 1), "bins": {"age": [50]}}, "bins are those of the summary"),
+        ({"domain": DOMAIN, "classes": (0, 1), "sites": 3}, "sites are those of the summary"),
         ({"domain": DOMAIN, "classes": (0, 1), "follows": first}, "must be the plan of a summary"),
     ):
         with pytest.raises(InvalidParameterError, match=message):
@@ -124,6 +138,8 @@ def test_what_cannot_be_merged_is_refused() -> None:
         PrivateSummary.merge([first, site(9)])
     with pytest.raises(InvalidParameterError, match="2 to 1,000 sites"):
         PrivateSummary.merge([first])
+    with pytest.raises(InvalidParameterError, match="given twice"):
+        PrivateSummary.merge([first, first, second])
     with pytest.raises(InvalidParameterError, match="persons"):
         PrivateSummary.merge([first, second], persons="some")  # type: ignore[arg-type]  # refused
     frame, y = people(seed=1)
@@ -139,6 +155,84 @@ def test_what_cannot_be_merged_is_refused() -> None:
     moved.released_ = replace(second.released_, groups=(groups[0][::-1].copy(), *groups[1:]))
     with pytest.raises(InvalidModelError, match="other bins or pairs"):
         PrivateSummary.merge([first, moved])
+
+
+def test_summaries_of_files_and_of_fits_are_merged_whichever_way_they_came(tmp_path: Path) -> None:
+    first, second, third = sites(2)
+    first.write(tmp_path / "first.json")
+    second.write(tmp_path / "second.json")
+    from_file = PrivateSummary.read(tmp_path / "first.json")
+    again = site(5, follows=from_file.plan_)
+    merged = [
+        PrivateSummary.merge(given)
+        for given in (
+            [first, PrivateSummary.read(tmp_path / "second.json")],
+            [from_file, second],
+            [second, from_file],
+            [first, again],
+        )
+    ]
+    # The order of the sites does not matter, nor does where they came from.
+    assert len({one.digest_ for one in merged[:3]}) == 1
+    frame, y = people(seed=7)
+    named = PrivateSummary(epsilon=4.0, domain=DOMAIN, classes=(0, 1), follows=first.plan_, random_state=1)
+    PrivateSummary.merge([first, named.fit(frame, pl.Series("ill", y))]).write(tmp_path / "all.json")
+    assert PrivateSummary.read(tmp_path / "all.json").target_ == "ill"
+    assert third.pairs_ == ()
+
+
+def test_certificates_that_claim_less_than_was_spent_are_found(tmp_path: Path) -> None:
+    _, second, third = sites(2)
+    merged = PrivateSummary.merge([second, third], persons="disjoint")
+    own, whole = second.certificate_, merged.certificate_
+    apart = Parallel(name="apart", branches=tuple((event,) for event in own.events))
+    plain = second.released_
+    person: Any = {"unit": PrivacyUnit.person(100), "neighboring": ONE_PERSON}
+    forged: list[tuple[Any, Any]] = [
+        # Releases of the same records are no releases of different people.
+        (plain, replace(own, events=(apart,), epsilon=3.9)),
+        (plain, replace(own, public={**own.public, "merged": ADDED, "sites": [own.model]}, **person)),
+        (plain, replace(own, public={**own.public, FOLLOWS: "anything"})),
+        (plain, replace(own, public={**own.public, "merged": ADDED, "sites": 5, CERTIFICATES: 5})),
+        (merged.released_, replace(whole, **person)),
+        (merged.released_, replace(whole, epsilon=2 * whole.epsilon)),
+        (merged.released_, replace(whole, assumptions=())),
+        (merged.released_, replace(whole, public={**whole.public, CERTIFICATES: [own.to_dict()]})),
+        (merged.released_, replace(whole, public={**whole.public, "persons": "shared"})),
+        (merged.released_, replace(whole, public={**whole.public, FOLLOWS: "0" * 64})),
+    ]
+    number = sites(None)[1]
+    for clip in ("x", [1], 1e-4, 50.0):
+        public = {**number.certificate_.public, CLIPPED: clip}
+        forged.append((number.released_, replace(number.certificate_, public=public)))
+    for released, certificate in forged:
+        with pytest.raises(InvalidModelError, match="not those of what it released"):
+            check_events(released, certificate)
+
+
+def test_numbers_that_no_summary_has_are_refused_before_the_charge(tmp_path: Path) -> None:
+    first = sites(None)[0]
+    frame, y = people(classes=None)
+    odd = replace(first.plan_, released=replace(first.released_, deviations=(1e200, 1.0, 1e200)))
+    with pytest.raises(InvalidParameterError, match="with other numbers"):
+        PrivateSummary(epsilon=1.0, domain=DOMAIN, target_range=RANGE, follows=odd).fit(frame, y)
+    first.write(tmp_path / "first.json")
+    plain = json.loads((tmp_path / "first.json").read_text())
+    groups = plain["released"]["attributes"][0]["groups"]
+    plain["released"]["attributes"][0]["groups"] = [groups[-1], *groups[1:]]
+    (tmp_path / "first.json").write_text(json.dumps(plain))
+    with pytest.raises(InvalidModelError, match="do not fit its domain"):
+        PrivateSummary.read(tmp_path / "first.json")
+
+
+def test_what_an_estimate_can_do_follows_from_the_noise_of_all_sites() -> None:
+    first, second, third = sites(2)
+    for one in (first, second):
+        wanted = GaussianBudget.of(4.0, 1e-6).mu
+        assert one._mu == pytest.approx(wanted, rel=0.02)
+    for persons in ("shared", "disjoint"):
+        merged = PrivateSummary.merge([second, third], persons=persons)  # type: ignore[arg-type]  # one of both
+        assert merged._mu == pytest.approx(second._mu / 2**0.5)
 
 
 def test_a_changed_file_is_found(tmp_path: Path) -> None:

@@ -351,4 +351,6 @@ def _closest_without(release: SurrogateRelease, columns: ConformedColumns, place
     records = release.metric.embed(columns)
     points[:, place] = 0.0
     records[:, place] = 0.0
-    return release.metric.closest(records, points, 1, release.domain)[:, 0]
+    strata = release.provenance.strata
+    own = strata if strata and release.domain.names.index(strata) != place else None
+    return release.metric.closest(records, points, 1, release.domain, own)[:, 0]

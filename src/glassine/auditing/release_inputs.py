@@ -296,11 +296,11 @@ def _groups(
             grouping = microaggregate(
                 native, k, domain=declared, gamma=gamma, scaling=made.scaling, distance=distance, strata=strata
             )
+            whose = persons if made.counted == "people" else None
+            least = 0 if release.answer is None else min(k, made.min_samples_leaf)
+            groups = joined_groups(grouping.labels, k, columns, metric, domain, whose, least, made.strata)
         except GlassineError:
             continue
-        whose = persons if made.counted == "people" else None
-        least = 0 if release.answer is None else min(k, made.min_samples_leaf)
-        groups = joined_groups(grouping.labels, k, columns, metric, domain, whose, least, made.strata)
         n_groups = int(groups.max()) + 1
         if n_groups != release.n_groups:
             continue

@@ -219,6 +219,12 @@ def _strata(name: str, material: Material | Attributes) -> list[Any] | None:
             f"{parameter('strata')} must name a category or a column of 0 and 1, and {name!r:.40} holds numbers.",
             remedy="Declare it as a category in the domain, or add a column of ranges.",
         )
+    if any(name in tied for tied, _ in material.domain.blocks):
+        raise InvalidParameterError(
+            f"{parameter('strata')} must name an attribute that no group of the domain ties to others, unlike "
+            f"{name!r:.40}: a representative takes values that are possible together.",
+            remedy="Name another attribute, or declare the domain without the group.",
+        )
     return [None if not value >= 0 else value for value in material.columns.array(name).tolist()]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -15,7 +14,6 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, check_choice, check_whole
 from glassine.formats import fingerprint
-from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.publishing import Frame, check_monotone
 from glassine.learners.additive.targets import Target
 from glassine.learners.budget import check_number, guarantee_of
@@ -30,6 +28,7 @@ from glassine.learners.summaries.estimates import (
 )
 from glassine.learners.summaries.junction_tree import junction_tree
 from glassine.learners.summaries.near_optimal import NearOptimalTrees, near_optimal_trees
+from glassine.learners.summaries.release import mu_of
 from glassine.learners.summaries.released import ReleasedSummary
 from glassine.learners.summaries.sampling import MOST_ROWS, rows_of
 from glassine.learners.summaries.splitting import Growth, Measure, SplitNode, shares_of
@@ -348,13 +347,7 @@ class SummaryModels:
 
     @property
     def _mu(self) -> float:
-        certificate = self.certificate_
-        released = certificate.epsilon - float(certificate.public.get(RESERVED, 0.0))
-        sites = len(certificate.public.get("sites", ())) or 1
-        # Noise of all sites is in each count; what persons at several sites lose together is not one of them.
-        each = sites if certificate.public.get("persons") == "shared" else 1
-        whole = GaussianBudget.of(released / each, certificate.delta / each, certificate.unit)
-        return whole.mu / math.sqrt(sites)
+        return mu_of(self.released_, self.certificate_)
 
     @property
     def _source(self) -> str:

@@ -85,7 +85,12 @@ class SummaryEstimate:
 
 
 def dependences(released: ReleasedSummary) -> tuple[Dependence, ...]:
-    """Return the pairs of attributes, the most dependent first, as far as the noisy scores say."""
+    """Return the pairs of attributes, the most dependent first, as far as the noisy scores say.
+
+    A summary that follows another, or is merged, has no scores of these records: it has no pairs here.
+    """
+    if not released.deviations[1]:
+        return ()
     tree, coarse = junction_tree(released), released.coarse
     rows = [np.asarray(mass[:, 0]) for mass in tree.tables([None] * len(coarse))]
     out = []

@@ -38,9 +38,15 @@ from glassine.learners.summaries.measuring import (
     questions_of,
     release_measurement,
 )
-from glassine.learners.summaries.release import most_released, n_cells_of, release_following, release_summary
+from glassine.learners.summaries.release import (
+    most_released,
+    n_cells_of,
+    plan_named,
+    release_following,
+    release_summary,
+)
 from glassine.learners.summaries.reserve import Reserve, check_reserve, reserved_model
-from glassine.learners.summaries.sites import checked_plan, merged, plan_of, stated
+from glassine.learners.summaries.sites import FollowedPlan, checked_plan, merged
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
@@ -195,10 +201,12 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
             kept = self._reserved(self.reserve, training, whole)
         budget = GaussianBudget.of(float(whole.epsilon - kept), self.delta, training.unit) if kept else whole
         check_whole(self.sites, "sites", 1, MOST_SITES)
-        if self.follows is None:
-            grids = public_grids(training.domain, self.bins)
-        else:
-            grids = self._followed(self.follows, training)
+        plan = None if self.follows is None else self._followed(training)
+        grids = (
+            public_grids(training.domain, self.bins)
+            if plan is None
+            else tuple(axis.grid for axis in plan.released.axes)
+        )
         budget.check_values(*most_released(grids, target))
         return Plan(
             price=Price(epsilon=whole.epsilon, delta=whole.delta, note=_note(kept), unit=whole.unit),
@@ -213,21 +221,21 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
                 LoadedPairs,
             ),
             learn=asking_sums(
-                partial(self._fitted, training, grids, replace(budget, epsilon=whole.epsilon)),
+                partial(self._fitted, training, grids, plan, replace(budget, epsilon=whole.epsilon)),
                 budget.mu,
                 FitAccount(total=kept, unit=training.unit) if kept else None,
             ),
         )
 
-    def _followed(self, plan: SummaryFile, training: Training) -> tuple[Grid, ...]:
-        """Return the public cells of a plan; raise if it is not of this domain and target."""
-        if self.bins is not None:
-            raise InvalidParameterError(
-                f"{parameter('bins')} are those of the summary that {parameter('follows')} names.",
-                remedy="Leave one of them out.",
-            )
-        released = checked_plan(plan, training).released
-        return tuple(axis.grid for axis in released.axes)
+    def _followed(self, training: Training) -> FollowedPlan:
+        """Return the plan that is followed; raise if it is not of this domain and target."""
+        for name, usual in (("bins", None), ("sites", 1)):
+            if getattr(self, name) != usual:
+                raise InvalidParameterError(
+                    f"{parameter(name)} are those of the summary that {parameter('follows')} names.",
+                    remedy="Leave one of them out.",
+                )
+        return checked_plan(self.follows, training)
 
     def _reserved(self, reserve: object, training: Training, budget: GaussianBudget) -> Fraction:
         """Return the part of epsilon that is reserved; raise if its model cannot be measured on these records."""
@@ -255,15 +263,16 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
         self,
         training: Training,
         grids: tuple[Grid, ...],
+        plan: FollowedPlan | None,
         budget: GaussianBudget,
         oracle: GaussianOracle,
         kept: Oracle | None = None,
     ) -> dict[str, Any]:
-        target, plan = training.target, self.follows
+        target = training.target
         if plan is None:
             released = release_summary(oracle, grids, target, self.sites)
         else:
-            released = release_following(oracle, grids, target, plan.released)
+            released = release_following(oracle, grids, target, plan.released, plan.clip)
         file = SummaryFile(domain=training.domain, target=target, released=released)
         public = {
             "released": "a summary, and every model that is fitted to it",
@@ -276,7 +285,7 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
             ),
             **({RESERVED: float(kept.account.total), MEASURED: str(self.reserve)} if kept is not None else {}),
             **training.weights,
-            **({} if plan is None else stated(plan)),
+            **({} if plan is None else plan.stated),
         }
         fitted = {
             "released_": released,
@@ -371,7 +380,7 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
     @property
     def plan_digest_(self) -> str:
         """SHA-256 of the summary whose plan this one follows; its own where it follows none."""
-        return plan_of(self.plan_, self.certificate_)
+        return plan_named(self.certificate_)
 
     @property
     def digest_(self) -> str:

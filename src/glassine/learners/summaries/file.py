@@ -32,6 +32,9 @@ SCHEMA = "glassine.summary/1"
 MOST = 2**20
 """Most entries of a list: more than a summary of the largest domain holds."""
 
+MOST_NOISE = 1e18
+"""Largest deviation of a count; the smallest budget on the most records of a person has less."""
+
 CHANGED = "the summary is not the one that its certificate is of: it was changed after it was released"
 
 
@@ -252,6 +255,9 @@ def _released(numbers: _Numbers, grids: tuple[Grid, ...], target: Target) -> Rel
         plain = np.delete(bin_of[:-1], coded)
         ordered = grid.cuts is None or all(b - a in (0, 1) for a, b in pairwise(plain.tolist()))
         ordered &= bin_of[coded].tolist() == list(range(int(plain.max()) + 1, int(plain.max()) + 1 + len(coded)))
+        # Merged bins of a number are neighbors; those of its special codes and gaps stand behind them.
+        n_ordered = int(plain.max()) + 1 if grid.cuts is not None else 0
+        ordered &= all(b - a in (0, 1) for a, b in pairwise(group[:n_ordered].tolist()))
         if not whole or not ordered or not _covers(group, int(group.max()) + 1) or len(one.variances) != n_bins:
             raise InvalidModelError(
                 f"the bins of {grid.attribute!r} in the summary do not fit its domain.",
@@ -277,7 +283,7 @@ def _released(numbers: _Numbers, grids: tuple[Grid, ...], target: Target) -> Rel
             if parts[a] == parts[b]:
                 raise InvalidModelError("the pairs of the summary that have tables must form a tree.")
             parts = [parts[a] if part == parts[b] else part for part in parts]
-    if not all(value >= 0 for value in numbers.deviations) or not numbers.deviations[0] > 0:
+    if not all(0 <= value <= MOST_NOISE for value in numbers.deviations) or not numbers.deviations[0] > 0:
         raise InvalidModelError("the standard deviations of the summary must be positive.")
     outputs, size = target.n_outputs, sum(int(g.max()) + 1 for g in groups if g.max() > 0)
     rounds = [

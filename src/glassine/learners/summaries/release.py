@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
-from glassine.errors import InvalidModelError
+from glassine.errors import GlassineError, InvalidModelError
 from glassine.learners.additive.grids import IN_CELLS, Axis, release_bins
-from glassine.learners.additive.targets import Target
+from glassine.learners.additive.merging import Persons, composed
+from glassine.learners.additive.targets import SMALLEST_SPREAD, Target
 from glassine.learners.summaries.additive import fitted_scores, variance_of
 from glassine.learners.summaries.junction_tree import JunctionTree, junction_tree
 from glassine.learners.summaries.released import (
@@ -25,7 +27,6 @@ from glassine.learners.summaries.released import (
 )
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.events import Event, Parallel
 from glassine.records.arrays import Array
 from glassine.sealed.binned import PARTS, Grid, Terms
 from glassine.sealed.gaussian import GaussianOracle, Portion, SumsOracle, SumsRelease
@@ -48,6 +49,11 @@ FOLLOWING_NUMBERS = {"tables": 0.43, "squares": 0.02, "edges": 0.275, "rounds": 
 FOLLOWS, CLIPPED = "follows the plan of", "residuals are clipped at"
 """What a certificate states of a summary that follows another: its SHA-256, and the bound that it takes over."""
 
+CERTIFICATES = "certificates of the sites"
+"""What the certificate of a merged summary holds, from which it follows."""
+
+SHA256 = re.compile("[0-9a-f]{64}")
+
 ADDED = "tables added"
 """How summaries of one plan are merged, as a certificate states it."""
 
@@ -65,6 +71,9 @@ PROOF = "learners/summaries/release.md"
 
 ROUNDS = 2
 """Rounds: the second corrects what the first, under a worse model, left. A third gained nothing on Adult."""
+
+MOST_CLIP = 2.0
+"""A residual of numbers in [-1, 1] is no larger."""
 
 CLIP = 1.0
 """Largest residual of a number, in standard deviations of the target: of the noise less is added as of all of it."""
@@ -122,7 +131,7 @@ def release_summary(oracle: GaussianOracle, grids: tuple[Grid, ...], target: Tar
 
 
 def release_following(
-    oracle: GaussianOracle, grids: tuple[Grid, ...], target: Target, plan: ReleasedSummary
+    oracle: GaussianOracle, grids: tuple[Grid, ...], target: Target, plan: ReleasedSummary, clip: float
 ) -> ReleasedSummary:
     """Release the tables of a summary whose bins, pairs and models of the rounds are those of a released one.
 
@@ -157,10 +166,12 @@ def release_following(
         groups=plan.groups,
         scores=plan.scores,
         edges=edges,
-        deviations=(deviation, plan.deviations[1], of_edges),
+        # The scores of pairs are those of the plan, and say nothing of these records.
+        deviations=(deviation, 0.0, of_edges),
         squares=squares,
     )
-    return release_rounds(oracle, portion("rounds"), grids, released, plan) if plan.rounds else released
+    given = tuple(one.scores for one in plan.rounds)
+    return release_rounds(oracle, portion("rounds"), grids, released, given, clip) if given else released
 
 
 def counted(axis: Axis, table: Array, deviation: float) -> Axis:
@@ -170,62 +181,106 @@ def counted(axis: Axis, table: Array, deviation: float) -> Axis:
 
 
 def check_events(released: ReleasedSummary, certificate: Certificate) -> None:
-    """Raise InvalidModelError unless a certificate states all that was released, at no more noise than it had."""
+    """Raise InvalidModelError unless a certificate states all that was released, at no more noise than it had.
+
+    That of a merged summary must be what :func:`~.composed` makes of those of its sites, which it holds.
+    """
     public = certificate.public
+    if public.get("merged") != ADDED:
+        _check_sites(released, [certificate], str(public.get(FOLLOWS, "")))
+        return
+    own, sites, persons = public.get(CERTIFICATES), public.get("sites"), public.get("persons")
+    if not isinstance(own, list | tuple) or not isinstance(sites, list | tuple) or len(own) < 2:
+        raise _unstated()
+    try:
+        certificates = [Certificate.from_dict(one) for one in own]
+        named: Persons = "disjoint" if persons == "disjoint" else "shared"
+        whole = composed([one.model or "" for one in certificates], certificates, form=ADDED, persons=named)
+    except GlassineError:
+        raise _unstated() from None
+    for name in ("epsilon", "delta", "events", "neighboring", "unit", "assumptions", "caveats", "randomness"):
+        if getattr(whole, name) != getattr(certificate, name):
+            raise _unstated()
+    plan = str(public.get(FOLLOWS))
+    if list(sites) != whole.public["sites"] or persons != named or {plan_named(one) for one in certificates} != {plan}:
+        raise _unstated()
+    _check_sites(released, certificates, plan)
+
+
+def plan_named(certificate: Certificate) -> str:
+    """Return the SHA-256 of the summary whose plan a summary follows; its own where it follows none."""
+    return str(certificate.public.get(FOLLOWS, certificate.model))
+
+
+def clip_stated(certificate: Certificate, released: ReleasedSummary) -> float:
+    """Return the clip of a summary's residuals: of a number that follows a plan what is stated, else what follows."""
+    before = replace(released, rounds=())
+    if released.levels is None or FOLLOWS not in certificate.public:
+        return clip_of(before)
+    clip = certificate.public.get(CLIPPED)
+    if not isinstance(clip, float | int) or not SMALLEST_SPREAD * CLIP <= clip <= MOST_CLIP:
+        raise _unstated()
+    return float(clip)
+
+
+def _check_sites(released: ReleasedSummary, certificates: Sequence[Certificate], plan: str) -> None:
+    """Raise InvalidModelError unless the certificates of all sites together explain a summary, or the sum of theirs."""
+    if plan and not SHA256.fullmatch(plan):
+        raise _unstated()
     grids = [axis.grid for axis in released.axes]
-    of_scores, of_edges = released.deviations[1:]
-    # How many sites chose bins and pairs, which all others follow, and how many there are.
-    sites = public.get("sites", ()) if public.get("merged") == ADDED else ()
-    choosing = int(public.get(FOLLOWS) in sites) if sites else int(FOLLOWS not in public)
-    # Of each release its name, values and squared sensitivity per record, the noise of one value, and how often it ran.
-    wanted: list[tuple[str, int | None, int, float, int]] = [
-        (BY_CLASS, sum(table.size for table in released.tables), len(grids), released.deviations[0], 1)
-    ]
-    if choosing:
-        wanted.append((IN_CELLS, None, sum(len(grid.sizes) for grid in grids), _most_noise(released), 1))
-    else:
+    if not any(FOLLOWS not in one.public for one in certificates):
         own = [counted(*one, released.deviations[0]) for one in zip(released.axes, released.tables, strict=True)]
         for axis, same in zip(released.axes, own, strict=True):
             if not np.allclose(axis.counts, same.counts) or not np.allclose(axis.variances, same.variances):
                 raise _unstated()
-    if released.squares is not None:
-        wanted.append((SQUARES, 1, 1, released.squares[1], 1))
-    if released.scores and choosing:
-        wanted.append((SCORES, len(released.scores), len(released.scores), of_scores, 1))
-    if released.edges:
-        edges = list(released.edges.values())
-        wanted.append((PAIRS, sum(edge.size for edge in edges), len(edges), of_edges, 1))
-    if released.rounds:
-        last = released.rounds[-1]
-        clip = public.get(CLIPPED) or clip_of(replace(released, rounds=()))
-        least = min(one.deviation for one in released.rounds) / clip
-        wanted.append((RESIDUALS, last.sums.size, len(released.useful), least, len(released.rounds)))
-    # A person's records at one site are at most those at all.
-    most = 1 if sites else certificate.unit.most_records
-    # What a certificate states beyond the file, such as rounds that an early file lacks, costs more, not less.
-    flat = _flat(certificate.events)
-    for name, values, square, deviation, count in wanted:
-        times = choosing if name in (IN_CELLS, SCORES) else max(len(sites), 1)
-        events = [event for event in flat if event.name == name][:times]
-        whole = len(events) == times and all(
-            isinstance(event, DiscreteGaussianNoise)
-            and event.count == count
-            and values in (None, event.values)
-            and event.l2_sensitivity / event.units * (1 + ROUNDING) >= most * math.sqrt(square)
-            for event in events
-        )
-        noise = math.hypot(*(event.sigma / event.units for event in events if isinstance(event, DiscreteGaussianNoise)))
-        if not whole or not noise <= deviation * (1 + ROUNDING):
-            raise _unstated()
+    noise: dict[str, float] = {}
+    for certificate in certificates:
+        chose = FOLLOWS not in certificate.public
+        # Of each release its name, values and squared sensitivity per record, and how often it ran.
+        wanted = [(BY_CLASS, sum(table.size for table in released.tables), len(grids), 1)]
+        if chose:
+            wanted.append((IN_CELLS, 0, sum(len(grid.sizes) for grid in grids), 1))
+        if released.squares is not None:
+            wanted.append((SQUARES, 1, 1, 1))
+        if released.scores and chose:
+            wanted.append((SCORES, len(released.scores), len(released.scores), 1))
+        if released.edges:
+            edges = list(released.edges.values())
+            wanted.append((PAIRS, sum(edge.size for edge in edges), len(edges), 1))
+        if released.rounds:
+            wanted.append((RESIDUALS, released.rounds[-1].sums.size, len(released.useful), len(released.rounds)))
+        # What a certificate states beyond the file, such as rounds that an early file lacks, costs more, not less.
+        for name, values, square, count in wanted:
+            event = next((one for one in certificate.events if one.name == name), None)
+            if (
+                not isinstance(event, DiscreteGaussianNoise)
+                or event.count != count
+                or (values and event.values != values)
+                or event.l2_sensitivity / event.units * (1 + ROUNDING)
+                < certificate.unit.most_records * math.sqrt(square)
+            ):
+                raise _unstated()
+            scale = clip_stated(certificate, released) if name == RESIDUALS else 1.0
+            noise[name] = math.hypot(noise.get(name, 0.0), scale * event.sigma / event.units)
+    stated = {
+        BY_CLASS: released.deviations[0],
+        IN_CELLS: _most_noise(released),
+        # A merged summary has no scores of all records, and states no noise for them.
+        SCORES: released.deviations[1] if len(certificates) == 1 else math.inf,
+        PAIRS: released.deviations[2],
+        SQUARES: 0.0 if released.squares is None else released.squares[1],
+        RESIDUALS: min((one.deviation for one in released.rounds), default=0.0),
+    }
+    if any(not own <= stated[name] * (1 + ROUNDING) for name, own in noise.items()):
+        raise _unstated()
 
 
-def _flat(events: Sequence[Event]) -> list[Event]:
-    """Return events one after another, those of sites of different people as well."""
-    return [
-        one
-        for event in events
-        for one in ((one for branch in event.branches for one in branch) if isinstance(event, Parallel) else (event,))
-    ]
+def mu_of(released: ReleasedSummary, certificate: Certificate) -> float:
+    """Return the mu of one record, by the noise that is in the tables: of a merged summary by that of all sites."""
+    of_classes, follows = released.squares is None, FOLLOWS in certificate.public
+    ways = {(True, False): OF_CLASSES, (True, True): FOLLOWING_CLASSES, (False, False): OF_NUMBERS}
+    share = ways.get((of_classes, follows), FOLLOWING_NUMBERS)["tables"]
+    return math.sqrt(len(released.axes) / share) / released.deviations[0]
 
 
 def _unstated() -> InvalidModelError:
@@ -339,9 +394,10 @@ def release_rounds(
     portion: Portion,
     grids: tuple[Grid, ...],
     released: ReleasedSummary,
-    plan: ReleasedSummary | None = None,
+    given: tuple[Array, ...] = (),
+    clip: float = 0.0,
 ) -> ReleasedSummary:
-    """Release sums of residuals under the additive model of all that was released before, or of a plan, a few times.
+    """Release sums of residuals under the additive model of all that was released before, or given ones, a few times.
 
     Guarantee
     ---------
@@ -349,12 +405,12 @@ def release_rounds(
     """
     coarse = released.coarse
     terms = Terms(grids=grids, axes=tuple(coarse[k] for k in released.useful))
-    tree = junction_tree(released if plan is None else replace(plan, rounds=()))
-    clip, sizes = clip_of(released if plan is None else replace(plan, rounds=()), tree), terms.sizes
-    times = ROUNDS if plan is None else len(plan.rounds)
+    tree = None if given else junction_tree(released)
+    clip, sizes = clip or clip_of(released, tree), terms.sizes
+    times = len(given) or ROUNDS
     drawing = None
     for number in range(times):
-        scores = fitted_scores(released, tree)[0] if plan is None else plan.rounds[number].scores
+        scores = given[number] if tree is None else fitted_scores(released, tree)[0]
         step = np.zeros((len(sizes), max(sizes), scores.shape[1]))
         step[there(terms)] = scores[:-1]
         question = Lacking(
@@ -375,4 +431,4 @@ def clip_of(released: ReleasedSummary, tree: JunctionTree | None = None) -> floa
     if released.levels is None:
         # The residuals of several classes are a vector of at most sqrt(2) in length: nothing is clipped.
         return 1.0 if released.n_classes == 2 else math.sqrt(2.0)
-    return min(CLIP * math.sqrt(variance_of(released, tree or junction_tree(released))), 2.0)
+    return min(CLIP * math.sqrt(variance_of(released, tree or junction_tree(released))), MOST_CLIP)

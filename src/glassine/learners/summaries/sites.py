@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +15,16 @@ from glassine.learners.additive.merging import MOST_SITES, Persons, composed
 from glassine.learners.additive.targets import Training
 from glassine.learners.summaries.derived import MEASURED, RESERVED
 from glassine.learners.summaries.file import SummaryFile, digest
-from glassine.learners.summaries.release import ADDED, CLIPPED, FOLLOWS, ROUNDS, clip_of, most_groups
+from glassine.learners.summaries.release import (
+    ADDED,
+    CERTIFICATES,
+    CLIPPED,
+    FOLLOWS,
+    ROUNDS,
+    clip_of,
+    most_groups,
+    plan_named,
+)
 from glassine.learners.summaries.released import ReleasedSummary, Round
 from glassine.privacy.certificate import Certificate
 
@@ -23,7 +32,16 @@ OF_ONE = (FOLLOWS, CLIPPED, RESERVED, MEASURED)
 """What certificates of summaries state that is not true of all sites together."""
 
 
-def checked_plan(plan: object, training: Training) -> SummaryFile:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FollowedPlan:
+    """The plan that a summary follows, checked before anything is charged."""
+
+    released: ReleasedSummary
+    clip: float  # Largest residual, as the plan's summary had it
+    stated: Mapping[str, object]  # What the certificate says of it
+
+
+def checked_plan(plan: object, training: Training) -> FollowedPlan:
     """Return the plan that a summary is to follow, if it is of the same attributes and target.
 
     Raises
@@ -44,25 +62,20 @@ def checked_plan(plan: object, training: Training) -> SummaryFile:
             f"{parameter('follows')} is the plan of a summary of {what}.", remedy="Declare one domain for all sites."
         )
     released = plan.released
+    odd = InvalidParameterError(
+        f"{parameter('follows')} is a plan with more bins, pairs or rounds than a summary has, or with other numbers.",
+        remedy="Pass plan_ of a summary as it was released.",
+    )
     # The number of values that are released, which the slack of the noise is for, is bounded by these.
     most = [most_groups(target) + 1 + len(axis.grid.codes) for axis in released.axes]
     wide = any(int(own.max()) >= bound for own, bound in zip(released.groups, most, strict=True))
     if wide or len(released.rounds) > ROUNDS or len(released.edges) >= max(len(released.axes), 1):
-        raise InvalidParameterError(
-            f"{parameter('follows')} is a plan with more bins, pairs or rounds than a summary has.",
-            remedy="Pass plan_ of a summary as it was released.",
-        )
-    return plan
-
-
-def stated(plan: SummaryFile) -> dict[str, object]:
-    """Return what a certificate states of a summary that follows a plan."""
-    return {FOLLOWS: digest(plan), CLIPPED: clip_of(replace(plan.released, rounds=()))}
-
-
-def plan_of(file: SummaryFile, certificate: Certificate) -> str:
-    """Return the SHA-256 of the summary whose plan a summary follows: by default the summary itself."""
-    return str(certificate.public.get(FOLLOWS, digest(file)))
+        raise odd
+    try:
+        clip = clip_of(replace(released, rounds=()))
+    except (ArithmeticError, ValueError):
+        raise odd from None
+    return FollowedPlan(released=released, clip=clip, stated={FOLLOWS: digest(plan), CLIPPED: clip})
 
 
 def merged(
@@ -90,7 +103,7 @@ def merged(
         raise InvalidParameterError(
             "one of the summaries is merged itself.", remedy="Merge the summaries of all sites at once."
         )
-    plans = {plan_of(*one) for one in zip(files, certificates, strict=True)}
+    plans = set(map(plan_named, certificates))
     if len(plans) > 1:
         raise InvalidParameterError(
             "the summaries follow different plans, so that their tables have different cells.",
@@ -106,13 +119,17 @@ def merged(
                 "a summary has other bins or pairs than the plan that its certificate names.",
                 remedy="Ask the site for the file that was written.",
             )
-    file = replace(files[0], released=added([one.released for one in files]))
+    # In one order, whichever the sites are given in: sums of fractions depend on it.
+    order = sorted(range(len(files)), key=lambda place: str(certificates[place].model))
+    files, certificates = [files[place] for place in order], [certificates[place] for place in order]
+    named = max((one.target for one in files), key=lambda target: target.name)
+    file = replace(files[0], target=named, released=added([one.released for one in files]))
     certificate = composed(list(map(digest, files)), certificates, form=ADDED, persons=persons)
     public = {
         **{key: value for key, value in certificates[0].public.items() if key not in OF_ONE},
         **certificate.public,
         FOLLOWS: plans.pop(),
-        CLIPPED: next((one.public[CLIPPED] for one in certificates if CLIPPED in one.public), None),
+        CERTIFICATES: [one.to_dict() for one in certificates],
     }
     return file, replace(certificate, public=public, model=digest(file))
 
@@ -120,8 +137,10 @@ def merged(
 def _same(one: SummaryFile, other: SummaryFile) -> bool:
     """Return whether two summaries have the same cells, so that their tables can be added."""
     ours, theirs = one.released, other.released
-    same = to_dict(one.domain) == to_dict(other.domain) and one.target == other.target and one.bins == other.bins
-    same = same and list(ours.edges) == list(theirs.edges) and len(ours.rounds) == len(theirs.rounds)
+    same = to_dict(one.domain) == to_dict(other.domain) and one.bins == other.bins
+    same = same and (one.target.classes, one.target.bounds) == (other.target.classes, other.target.bounds)
+    # A file keeps pairs in the order of the attributes, a fit in that of their choice.
+    same = same and set(ours.edges) == set(theirs.edges) and len(ours.rounds) == len(theirs.rounds)
     arrays = [
         *zip((axis.bin_of for axis in ours.axes), (axis.bin_of for axis in theirs.axes), strict=True),
         *zip(ours.groups, theirs.groups, strict=True),
@@ -133,8 +152,7 @@ def _same(one: SummaryFile, other: SummaryFile) -> bool:
 def added(parts: Sequence[ReleasedSummary]) -> ReleasedSummary:
     """Return the summary whose tables are the sums of those of summaries of one plan."""
     first = parts[0]
-    ways = zip(*(one.deviations for one in parts), strict=True)
-    of_tables, of_scores, of_edges = (tuple(way) for way in ways)
+    of_tables, _, of_edges = zip(*(one.deviations for one in parts), strict=True)
     return ReleasedSummary(
         axes=tuple(
             replace(axis, counts=sum(one.counts for one in own), variances=sum(one.variances for one in own))
@@ -144,8 +162,8 @@ def added(parts: Sequence[ReleasedSummary]) -> ReleasedSummary:
         groups=first.groups,
         scores=first.scores,
         edges={pair: np.sum([one.edges[pair] for one in parts], axis=0) for pair in first.edges},
-        # The scores of pairs are those of the plan.
-        deviations=(math.hypot(*of_tables), max(of_scores), math.hypot(*of_edges)),
+        # The scores of pairs are those of one site.
+        deviations=(math.hypot(*of_tables), 0.0, math.hypot(*of_edges)),
         rounds=tuple(
             Round(
                 scores=own[0].scores,
