@@ -52,7 +52,7 @@ def test_certificate_and_ledger_have_both_parts_from_the_start(tmp_path: Any) ->
     assert accounting.epsilon(certificate.events, 1e-6) <= 4.0
     noise = [event for event in certificate.events if isinstance(event, DiscreteGaussianNoise)]
     assert accounting.epsilon(noise, 1e-6) == pytest.approx(3.0, rel=1e-4), "the summary has the rest"
-    assert summary._mu == GaussianBudget.of(3.0, 1e-6).mu
+    assert summary._mu == pytest.approx(GaussianBudget.of(3.0, 1e-6).mu, rel=1e-6)
     model = summary.tree(2)
     assert own.public["model"] == fingerprint(model)
     assert own.public["summary"] == certificate.model

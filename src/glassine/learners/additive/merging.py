@@ -266,8 +266,6 @@ def _places(fine: Bins, bins: Bins) -> Ints:
 
 def composed(sites: Sequence[str], certificates: Sequence[Certificate], *, form: str, persons: Persons) -> Certificate:
     """Return the certificate of what follows from all that sites released, by its SHA-256, in a ``form`` of merging."""
-    if len(set(sites)) < len(sites):
-        raise InvalidParameterError("what a site released is given twice.", remedy="Give that of each site once.")
     disjoint = persons == "disjoint"
     epsilons, deltas = [one.epsilon for one in certificates], [one.delta for one in certificates]
     caveats = tuple(dict.fromkeys(text for one in certificates for text in one.caveats))

@@ -103,6 +103,8 @@ def merged(
         raise InvalidParameterError(
             "one of the summaries is merged itself.", remedy="Merge the summaries of all sites at once."
         )
+    if len(set(map(digest, files))) < len(files):
+        raise InvalidParameterError("a summary is given twice, which would count twice.", remedy="Give each once.")
     plans = set(map(plan_named, certificates))
     if len(plans) > 1:
         raise InvalidParameterError(
