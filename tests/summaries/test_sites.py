@@ -231,7 +231,7 @@ def test_what_an_estimate_can_do_follows_from_the_noise_of_all_sites() -> None:
         wanted = GaussianBudget.of(4.0, 1e-6).mu
         assert one._mu == pytest.approx(wanted, rel=0.02)
     for persons in ("shared", "disjoint"):
-        merged = PrivateSummary.merge([second, third], persons=persons)  # type: ignore[arg-type]  # one of both
+        merged = PrivateSummary.merge([second, third], persons=persons)
         assert merged._mu == pytest.approx(second._mu / 2**0.5)
 
 

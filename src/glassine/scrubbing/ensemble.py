@@ -92,8 +92,8 @@ def scrub_ensemble(
             moved = rewritten(moved, evidence=lambda place, own: _rounded(own, unit))
         elif len(moved.cells) < len(tree.cells):
             # Records of a dropped leaf are in no other: nodes above no longer hold what is below them.
-            leaves = {cell.node for cell in moved.cells}
-            moved = rewritten(moved, evidence=lambda place, own, leaves=leaves: own if place in leaves else Evidence())
+            nodes = (node if not node.branches else replace(node, evidence=Evidence()) for node in moved.nodes)
+            moved = replace(moved, nodes=tuple(nodes))
         trees.append(replace(moved, approximate=False))
     base = tuple(_to(unit, score) for score in scoring.base)
     forest = replace(scoring.forest, trees=tuple(trees))
