@@ -62,7 +62,8 @@ def test_the_house_of_this_package_has_no_circle() -> None:
     # reuses the gate and the chain.
     # `plots` draws values of nine rooms, and reads the file that a worker of the desk draws; four more import
     # `exports` for a class that shows itself in a notebook.
-    assert found["arrows between rooms"] <= 206
+    # `budget` is asked for time and bytes by audits, copies and trees whose conditions move: three.
+    assert found["arrows between rooms"] <= 209
 
 
 @pytest.mark.slow

@@ -270,10 +270,10 @@ class AuditInputs:
     @property
     def progress(self) -> Callable[[str], None]:
         """What is called with the name of each stage as it starts; CostLimitError where the budget is spent."""
-        told = self.settings.progress or (lambda stage: None)
+        report = self.settings.progress or (lambda stage: None)
 
         def progress(stage: str) -> None:
-            told(stage)
+            report(stage)
             current().ask_time("the audit")
 
         return progress

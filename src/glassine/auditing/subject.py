@@ -206,11 +206,11 @@ def _run(measurement: Measurement[Any, Any], subject: Subject) -> Outcome[Any]:
     What the budget ends is :class:`OutOfBudget`; parts, which are as they were published, are shown all the same.
     """
     try:
-        stage, told = measurement.title.lower(), subject.inputs.settings.progress
+        stage, progress = measurement.title.lower(), subject.inputs.settings.progress
         if measurement.listed:
             subject.inputs.progress(stage)
-        elif told is not None:
-            told(stage)
+        elif progress is not None:
+            progress(stage)
         return measurement.run(subject)
     except InvalidDataError:
         if not subject.odd:

@@ -214,10 +214,10 @@ def scrub_command(
 
 def _end(findings: Findings, error: CostLimitError, audited: CopyReportOptions) -> NoReturn:
     """Show what is found of a model of which the budget allowed no copy, and end."""
-    shown = findings.public() if audited.audience == "public" else findings
+    public = findings.public() if audited.audience == "public" else findings
     why = worded(Text(f"No copy was written: {error.text}"), options_of("cpu_limit", "memory_limit"))
     if audited.as_json:
-        print_value({"changes": None, "quality": None, "before": shown.to_dict(), "after": None, "why": why}, True)
+        print_value({"changes": None, "quality": None, "before": public.to_dict(), "after": None, "why": why}, True)
     else:
-        print_value("\n".join([why, "", text_of(shown, None)]), False)
+        print_value("\n".join([why, "", text_of(public, None)]), False)
     raise typer.Exit(findings.exit_status or 3)

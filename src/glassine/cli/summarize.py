@@ -157,8 +157,8 @@ def summarize_command(
                 "a summary says what is public, and a measurement has no delta.",
                 remedy="Leave --domain, --classes, --target-range, --infer-* and --delta out.",
             )
-        for name, usual in (("reserve", None), ("follows", None), ("sites", 1)):
-            if getattr(released, name) != usual:
+        for name, default in (("reserve", None), ("follows", None), ("sites", 1)):
+            if getattr(released, name) != default:
                 raise InvalidParameterError(f"--{name} is for a summary that is made.", remedy="Leave it out.")
         _measure(PrivateSummary.read(released.summary), released.measure, file, target, budget, released)
         return

@@ -98,10 +98,10 @@ class LeafRegions(Sequence[Region]):
                 if part is None:
                     count *= totals[factor]
                     continue
-                known = weights[factor]
-                if part not in known:
-                    known[part] = self._scaled(factor, part)
-                count *= known[part]
+                weighed = weights[factor]
+                if part not in weighed:
+                    weighed[part] = self._scaled(factor, part)
+                count *= weighed[part]
             out.append(count)
         return out
 

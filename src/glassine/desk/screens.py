@@ -268,7 +268,7 @@ class Screens:
 
     # Values of the screens
 
-    def _waiting(self, *, beside: bool = False) -> list[FileState]:
+    def _waiting(self, *, going_along: bool = False) -> list[FileState]:
         """Return the files that wait for a decision, or those that go with a model."""
         present = self._desk.present()
         open_ones = ("waiting", "conflict", "changes", "rejected", "approved", "signed")
@@ -278,7 +278,7 @@ class Screens:
             if file.id in present
             and file.now.status(self._desk.settings.needed) in open_ones
             and file.name not in ACRO_FILES
-            and self._goes_with_others(file) is beside
+            and self._goes_with_others(file) is going_along
         ]
 
     def _goes_with_others(self, file: FileState) -> bool:
@@ -287,7 +287,9 @@ class Screens:
         return (kind in BESIDE or kind.endswith("certificate")) and not file.now.votes
 
     def _queue(self, chosen: str) -> dict[str, Any]:
-        files, others = (sorted(self._waiting(beside=beside), key=self._place) for beside in (False, True))
+        files, others = (
+            sorted(self._waiting(going_along=going_along), key=self._place) for going_along in (False, True)
+        )
         if self._desk.person.role == "analyst":
             files = [f for f in self._desk.state.files.values() if f.now.author == self._desk.person.account]
             others = []

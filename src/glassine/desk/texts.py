@@ -46,11 +46,11 @@ def replaced(source: str, say: Callable[[str], str]) -> str:
         bare = text.strip()
         if not re.search(r"[A-Za-z]{2}", PLACE.sub("", bare)):
             continue
-        told = PLACE.split(say(" ".join(bare.split())))
-        told[::2] = map(_literal, told[::2])
-        told[1::2] = (values[int(number) - 1] for number in told[1::2])
+        parts = PLACE.split(say(" ".join(bare.split())))
+        parts[::2] = map(_literal, parts[::2])
+        parts[1::2] = (values[int(number) - 1] for number in parts[1::2])
         start = text.index(bare)
-        pieces[i] = f"{text[:start]}{''.join(told)}{text[start + len(bare) :]}"
+        pieces[i] = f"{text[:start]}{''.join(parts)}{text[start + len(bare) :]}"
     return "".join(pieces)
 
 
@@ -68,15 +68,15 @@ def _templates() -> Iterator[str]:
 @cache
 def desk_texts() -> tuple[str, ...]:
     """Return the texts of the desk's pages, each once, in the order of the pages."""
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
 
     def say(text: str) -> str:
-        found[text] = None
+        texts[text] = None
         return text
 
     for name in _templates():
         replaced(files("glassine.desk").joinpath("templates", name).read_text(encoding="utf-8"), say)
-    return tuple(found)
+    return tuple(texts)
 
 
 def read_texts(folder: Path) -> dict[str, str]:

@@ -145,8 +145,8 @@ class DerivedFields:
             return self._choice(*(self._of(child, depth + 1) for child in inner))
         if name in ("isMissing", "isNotMissing") and len(inner) == 1:
             own, wanted = self._of(inner[0], depth + 1), name == "isMissing"
-            known = (~NOTHING) - own.missing
-            return Pieces(own.source, ((own.missing, wanted), (known, not wanted)), (own.gap is None) == wanted)
+            present = (~NOTHING) - own.missing
+            return Pieces(own.source, ((own.missing, wanted), (present, not wanted)), (own.gap is None) == wanted)
         if name in self.functions and len(inner) == 1:
             return self._applied(self._of(inner[0], depth + 1), ("tolerance", self._share(self.functions[name])))
         if len(inner) != 2 or inner[1].tag != "Constant":
@@ -221,8 +221,8 @@ class DerivedFields:
         gap = own.gap
         if gap is not None:
             named = [to for value, to in table.items() if same(value, gap)]
-            found = named[0] if named else other
-            gap = None if isinstance(found, tuple) else found
+            row = named[0] if named else other
+            gap = None if isinstance(row, tuple) else row
         if len(parts) > MOST_PIECES:
             raise UnsupportedModelError(f"a derived field has more than {MOST_PIECES:,} values.")
         return Pieces(own.source, (*parts, (rest - own.missing, other)), gap)
@@ -231,12 +231,12 @@ class DerivedFields:
         pairs, table = element.below("FieldColumnPair"), element.first("InlineTable")
         if len(pairs) != 1 or table is None:
             raise _unknown(element)
-        given, said = pairs[0].attributes.get("column", ""), element.attributes.get("outputColumn", "")
+        column, said = pairs[0].attributes.get("column", ""), element.attributes.get("outputColumn", "")
         kind = element.attributes.get("dataType", "string")
         to: dict[Scalar, Part] = {}
         for row in table.below("row"):
             texts = {cell.tag: cell.text for cell in row.children}
-            source, out = (texts.get(name.rpartition(":")[2]) for name in (given, said))
+            source, out = (texts.get(name.rpartition(":")[2]) for name in (column, said))
             if source is None or out is None:
                 raise _unknown(element)
             to[source] = self.typed(out, kind)

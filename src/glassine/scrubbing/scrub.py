@@ -377,14 +377,14 @@ def _clean_counts(model: DecisionTree | RuleList, counts: Counts, base: int) -> 
 
     # What is said of a split says more of the leaves: of the mean of a node and those of its children, the share of
     # each follows; and what one rounded count leaves open, another closes.
-    cells, nothing, known = {cell.node for cell in model.cells}, Evidence(), dict[int, Evidence]()
+    cells, nothing, settled = {cell.node for cell in model.cells}, Evidence(), dict[int, Evidence]()
 
     def cleaned_of(place: int, own: Evidence) -> Evidence:
         if place not in cells:
             return nothing
-        if id(own) not in known:  # of thousands of leaves, many share what they say
-            known[id(own)] = clean(own)
-        return known[id(own)]
+        if id(own) not in settled:  # of thousands of leaves, many share what they say
+            settled[id(own)] = clean(own)
+        return settled[id(own)]
 
     cleaned = rewritten(model, evidence=cleaned_of)
     return replace(cleaned, approximate=True)

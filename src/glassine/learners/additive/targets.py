@@ -244,13 +244,13 @@ def read_numbers(
         columns = read_checked(records, domain, keep_undeclared=True, training=True)
     else:
         columns = read_settled(records, domain, keep_undeclared=True)
-    held = HeldRecords(columns=columns, values=values)
+    kept_records = HeldRecords(columns=columns, values=values)
     if persons is not None:
-        held = weigh(columns, values, Weights(persons.take(rows).times(columns, values), 1))
+        kept_records = weigh(columns, values, Weights(persons.take(rows).times(columns, values), 1))
     elif weights is not None:
-        held = weigh(columns, values, weights._replace(parts=weights.parts[rows]))
+        kept_records = weigh(columns, values, weights._replace(parts=weights.parts[rows]))
     target = Target(classes=None, bounds=limits, name=name)
-    return held, Training(
+    return kept_records, Training(
         target=target,
         domain=domain,
         caveats=tuple(caveats),

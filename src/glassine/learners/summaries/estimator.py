@@ -229,8 +229,8 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
 
     def _followed(self, training: Training) -> FollowedPlan:
         """Return the plan that is followed; raise if it is not of this domain and target."""
-        for name, usual in (("bins", None), ("sites", 1)):
-            if getattr(self, name) != usual:
+        for name, default in (("bins", None), ("sites", 1)):
+            if getattr(self, name) != default:
                 raise InvalidParameterError(
                     f"{parameter(name)} are those of the summary that {parameter('follows')} names.",
                     remedy="Leave one of them out.",

@@ -170,8 +170,8 @@ def release_following(
         deviations=(deviation, 0.0, of_edges),
         squares=squares,
     )
-    given = tuple(one.scores for one in plan.rounds)
-    return release_rounds(oracle, portion("rounds"), grids, released, given, clip) if given else released
+    models = tuple(one.scores for one in plan.rounds)
+    return release_rounds(oracle, portion("rounds"), grids, released, models, clip) if models else released
 
 
 def counted(axis: Axis, table: Array, deviation: float) -> Axis:
