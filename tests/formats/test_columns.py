@@ -99,6 +99,10 @@ def _unknown(nodes: dict[str, Any]) -> None:
     nodes["secret"] = [1] * len(nodes["branches"])
 
 
+def _of_nothing(nodes: dict[str, Any]) -> None:
+    nodes["John Smith of 12 High Street is ill"] = [None] * len(nodes["branches"])
+
+
 def _no_list(nodes: dict[str, Any]) -> None:
     nodes["child"] = {"a": 1}
 
@@ -111,7 +115,7 @@ def _far(nodes: dict[str, Any]) -> None:
     nodes["child"][0] = 10**6
 
 
-@pytest.mark.parametrize("damage", [_lengths, _sum, _short, _conditions, _unknown, _no_list, _text, _far])
+@pytest.mark.parametrize("damage", [_lengths, _sum, _short, _conditions, _unknown, _of_nothing, _no_list, _text, _far])
 def test_damaged_columns_are_refused(damage: Callable[[dict[str, Any]], None]) -> None:
     plain = copy.deepcopy(to_dict(TREES["classes"]))
     damage(plain["nodes"])

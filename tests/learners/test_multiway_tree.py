@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,7 @@ def test_weights_equal_repeated_rows() -> None:
     rows = np.repeat(np.arange(len(y)), weights)
     weighted = MultiwayTreeClassifier().fit(frame, y, sample_weight=weights)
     repeated = MultiwayTreeClassifier(domain=weighted.domain_).fit(frame[rows], [y[i] for i in rows])
-    assert weighted.model_ == repeated.model_
+    assert replace(weighted.model_, sizes="stored") == repeated.model_
 
 
 def test_frames_pickles_and_clones() -> None:

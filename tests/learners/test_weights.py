@@ -99,7 +99,9 @@ def test_a_row_counts_as_so_many_copies_of_a_part(kind: str) -> None:
 def test_parts_that_make_whole_records_give_the_same_model(kind: str) -> None:
     twice = np.concatenate([np.arange(N), np.arange(N)])
     parts, whole = fitted(kind, twice, np.tile(TIMES / 2, 2)), fitted(kind, np.arange(N), TIMES)
-    assert (parts.model_.sizes, whole.model_.sizes) == ("derived", "stored")
+    # Whole weights may be those of a sample as well: one row of weight 300 is no 300 people.
+    assert (parts.model_.sizes, whole.model_.sizes) == ("derived", "derived")
+    assert fitted(kind, COPIES, np.ones(len(COPIES))).model_.sizes == "stored"
     # Probabilities of a greedy list, and all else, come from the same sums.
     np.testing.assert_allclose(said(parts), said(whole), rtol=0, atol=1e-12)
     assert to_dict(fitted(kind, np.arange(N), TIMES.astype(float)).model_) == to_dict(whole.model_)
@@ -307,3 +309,16 @@ def test_sums_that_happen_to_be_whole_are_no_counts() -> None:
     assert (sums == np.rint(sums)).all()
     findings = audit(halves.model_, domain=DOMAIN, policy=Policy(smallest_leaf=1))
     assert [each.status for each in findings.checks if each.rule == "smallest_leaf"] == ["unknown"]
+
+
+@pytest.mark.parametrize("weight", [300, 300.5])
+def test_no_audit_takes_the_weight_of_a_few_for_many(weight: float) -> None:
+    rows = np.array([[1]] * 3 + [[0]] * 57)
+    weights = np.where(rows[:, 0] == 1, weight, 3)
+    learner = OptimalTreeClassifier(1, domain=Domain.binary(["rare"]), min_samples_leaf=3)
+    model = learner.fit(rows, rows[:, 0], sample_weight=weights).model_
+    checks = {check.rule: check.status for check in audit(model, policy=Policy(smallest_leaf=10)).checks}
+    assert checks["smallest_leaf"] == "unknown"
+    whole = learner.fit(np.repeat(rows, 20, axis=0), np.repeat(rows[:, 0], 20)).model_
+    checks = {check.rule: check.status for check in audit(whole, policy=Policy(smallest_leaf=10)).checks}
+    assert checks["smallest_leaf"] == "pass"

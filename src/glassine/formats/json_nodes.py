@@ -67,6 +67,8 @@ def _rows(plain: Mapping[str, Any], number: int) -> Iterator[dict[str, Any]]:
     for key, column in plain.items():
         if len(LIST.decode(column)) != number:
             raise Refused(f"must hold {number:,} values, one for each, got {len(column):,}").within(f".{key}")
+        if not any(value is not None for value in column):
+            raise Refused("must hold a value of something").within(f".{key}")
     keys = tuple(plain)
     for values in zip(*plain.values(), strict=True) if keys else repeat((), number):
         yield {key: value for key, value in zip(keys, values, strict=True) if value is not None}

@@ -129,10 +129,11 @@ class DerivedFields:
             value = self.typed(element.text, said.get("dataType", "double"))
             return Pieces(None, ((~NOTHING, value),), value)
         if element.tag == "FieldRef":
-            return self._filled(self.field(said.get("field", ""), depth), element)
+            given = self.field(said.get("field", ""), depth)
+            return self._filled(given, element, given)
         if element.tag == "NormDiscrete":
-            text = said.get("value", "")
-            return self._filled(self._mapped(self.field(said.get("field", ""), depth), {text: 1.0}, 0.0), element)
+            given = self.field(said.get("field", ""), depth)
+            return self._filled(self._mapped(given, {said.get("value", ""): 1.0}, 0.0), element, given)
         if element.tag == "MapValues":
             return self._table(element, depth)
         if element.tag == "Discretize":
@@ -163,15 +164,18 @@ class DerivedFields:
             raise _unknown(element)
         return self._applied(own, (step, float(constant)))
 
-    def _filled(self, own: Pieces, element: Element) -> Pieces:
-        """Return a field with its missing values replaced, where an element says so."""
+    def _filled(self, own: Pieces, element: Element, given: Pieces) -> Pieces:
+        """Return a field that is replaced where its input ``given`` is missing, if an element says so.
+
+        A present value of the input that is in no bin or row stays missing.
+        """
         text = element.attributes.get("mapMissingTo")
         if text is None:
             return own
         fill = self.typed(
             text, "double" if element.tag == "NormDiscrete" else element.attributes.get("dataType", "string")
         )
-        return Pieces(own.source, (*own.parts, (own.missing, fill)), fill if own.gap is None else own.gap)
+        return Pieces(own.source, (*own.parts, (given.missing, fill)), fill if given.gap is None else own.gap)
 
     def _applied(self, own: Pieces, step: Step) -> Pieces:
         """Return an increasing function of a number."""
@@ -191,10 +195,31 @@ class DerivedFields:
     def _share(self, function: Element) -> float:
         """Return which share of a number a function adds to it, beside :data:`TOLERANCE`, as JPMML does before bins."""
         numbers = [float(self.typed(part.text, "double")) for part in _all(function) if part.tag == "Constant"]
-        names = [part.attributes.get("function") for part in _all(function) if part.tag == "Apply"]
-        if names == ["+", "+", "*", "abs"] and len(numbers) == 2 and numbers[0] == TOLERANCE and 0 <= numbers[1] < 1:
-            return numbers[1]
+        bodies = [part for part in function.children if part.tag == "Apply"]
+        if len(bodies) == 1 and len(numbers) == 2 and numbers[0] == TOLERANCE and 0 <= numbers[1] < 1:
+            fields = [part.attributes.get("name") for part in function.children if part.tag == "ParameterField"]
+            wanted = (lambda x: x + TOLERANCE + numbers[1] * abs(x)) if len(fields) == 1 else None
+            # A piecewise polynomial of so few operations is what it is at these numbers.
+            tried = (-2.5, -1.0, 0.0, 1.0, 3.75, 128.0)
+            if wanted is not None and all(
+                math.isclose(self._value(bodies[0], fields[0], x), wanted(x), rel_tol=1e-12) for x in tried
+            ):
+                return numbers[1]
         raise UnsupportedModelError(f"the function {function.attributes.get('name')!r:.40} is not read.")
+
+    def _value(self, element: Element, field: str | None, x: float) -> float:
+        """Return the value of an expression in one number; NaN where it is another one."""
+        if element.tag == "Constant":
+            return float(self.typed(element.text, "double"))
+        if element.tag == "FieldRef":
+            return x if element.attributes.get("field") == field else math.nan
+        operands = [self._value(child, field, x) for child in element.children if child.tag != "Extension"]
+        name = element.attributes.get("function")
+        if element.tag == "Apply" and len(operands) == 1 and name == "abs":
+            return abs(operands[0])
+        if element.tag == "Apply" and len(operands) == 2 and name in ("+", "*"):
+            return operands[0] + operands[1] if name == "+" else operands[0] * operands[1]
+        return math.nan
 
     def _compared(self, own: Pieces, bound: float) -> Pieces:
         """Return 1 for numbers above a bound, 0 for others."""
@@ -242,7 +267,8 @@ class DerivedFields:
             to[source] = self.typed(out, kind)
         default = element.attributes.get("defaultValue")
         other = None if default is None else self.typed(default, kind)
-        return self._filled(self._mapped(self.field(pairs[0].attributes.get("field", ""), depth), to, other), element)
+        given = self.field(pairs[0].attributes.get("field", ""), depth)
+        return self._filled(self._mapped(given, to, other), element, given)
 
     def _bins(self, element: Element, depth: int) -> Pieces:
         own, kind = self.field(element.attributes.get("field", ""), depth), element.attributes.get("dataType", "string")
@@ -274,7 +300,7 @@ class DerivedFields:
             other = self.typed(default, kind)
             parts.append((rest, other))
             gap = other if gap is None and own.gap is not None else gap
-        return self._filled(Pieces(own.source, tuple(parts), gap), element)
+        return self._filled(Pieces(own.source, tuple(parts), gap), element, own)
 
     def _choice(self, condition: Pieces, yes: Pieces, no: Pieces | None = None) -> Pieces:
         """Return one field where a condition holds, and another, or nothing, where it does not."""

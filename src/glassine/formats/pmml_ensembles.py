@@ -23,6 +23,8 @@ CHAIN = "modelChain"
 MEANS = ("average", "weightedAverage")
 SUMS = ("sum", "weightedSum")
 VOTES = ("majorityVote", "weightedMajorityVote")
+PLAIN_FIELD = {"name", "usageType", "optype", "importance"}
+"""Attributes of a MiningField that change no value."""
 LINKS: dict[str, Link] = {"logit": "logit", "softmax": "softmax"}
 
 
@@ -53,7 +55,8 @@ class SegmentGroup:
         fields = [field for part in self.path[-1].below("Output") for field in part.below("OutputField")]
         plain = [field for field in fields if field.attributes.get("feature", "predictedValue") == "predictedValue"]
         named = [field.attributes.get("name") for field in plain if not field.children]
-        return named[0] if len(fields) == len(plain) == len(named) == 1 else None
+        types = {field.attributes.get("dataType", "double") for field in fields}
+        return named[0] if len(fields) == len(plain) == len(named) == 1 and types <= {"float", "double"} else None
 
     @property
     def computes(self) -> bool:
@@ -81,6 +84,8 @@ def groups_of(top: Element) -> tuple[list[SegmentGroup], Element | None]:
     if segments and all(model.tag == "TreeModel" for model, _ in segments):
         return [_group((top,), segments, method)], None
     models = [model for model, _ in segments]
+    if method != CHAIN and any(weight != 1 for _, weight in segments):
+        raise UnsupportedModelError("a Segment that holds a MiningModel has a weight, which is not read.")
     last = models.pop() if models and models[-1].tag == "RegressionModel" else None
     groups = []
     for model in models:
@@ -106,13 +111,16 @@ def _segments(model: Element) -> list[tuple[Element, float]]:
         inner = [child for child in segment.children if child.tag not in (*PREDICATES, "Extension")]
         if segment.first("True") is None:
             raise UnsupportedModelError("a Segment of the MiningModel has its own condition; only True is read.")
-        if len(inner) == 1:
-            out.append((inner[0], number_of(segment.attributes.get("weight", "1"))))
+        if len(inner) != 1:
+            raise UnsupportedModelError(f"a Segment of the MiningModel holds {len(inner)} models; one is read.")
+        out.append((inner[0], number_of(segment.attributes.get("weight", "1"))))
     return out
 
 
 def _group(path: tuple[Element, ...], segments: list[tuple[Element, float]], method: str) -> SegmentGroup:
     trees, weights = zip(*segments, strict=True)
+    if method.startswith("weighted") and not (min(weights) >= 0 and sum(weights) > 0):
+        raise UnsupportedModelError("the weights of a MiningModel are negative, or add up to nothing.")
     return SegmentGroup(path=path, trees=trees, weights=weights, method=method)
 
 
@@ -198,6 +206,9 @@ class EnsembleReader:
 
     def _scoring(self, forest: Forest) -> Scoring | None:
         group = self.groups[0]
+        outer = [model for own in self.groups for model in own.path[:-1]]
+        if any(rescaling(model, "MiningModel") != (1.0, 0.0) for model in outer):
+            return None
         if forest.classes is not None:
             even = len(set(group.weights)) == 1 or group.method in ("average", "majorityVote")
             if self.last is not None or not even or group.method not in (*MEANS, *VOTES):
@@ -219,6 +230,10 @@ class EnsembleReader:
 
     def _after(self, forest: Forest, last: Element) -> Scoring | None:
         """Return how a regression on the scores of the groups makes classes of them; None where that is not read."""
+        schema = [field for part in last.below("MiningSchema") for field in part.below("MiningField")]
+        changed = any(set(field.attributes) - PLAIN_FIELD for field in schema)
+        if changed or last.below("LocalTransformations") or rescaling(last, "RegressionModel") != (1.0, 0.0):
+            return None
         link, names = LINKS.get(last.attributes.get("normalizationMethod", "")), [own.output for own in self.groups]
         rows: dict[Scalar, tuple[float, float, int]] = {}  # By class: intercept, coefficient, group
         for table in last.below("RegressionTable"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from inspect import Parameter, Signature, get_annotations, signature
 from typing import Any, ClassVar, Self, cast
 
@@ -308,8 +308,9 @@ class OrdinaryLearner(DeclaresItsClass, ABC):
         sample_weight : array-like of shape (n,), optional
             How many records each row counts as, in the objective and in every published sum; numbers of at least 0.
             A whole weight is worth as many copies of its row. If some weights are fractions, limits on numbers of
-            records, such as ``min_samples_leaf``, count rows; and counts are published as rounded sums of weights,
-            which the model says (``model_.sizes``), so that no audit takes them for numbers of records. Fractions that
+            records, such as ``min_samples_leaf``, count rows, and counts are rounded. Where some weight is neither 0
+            nor 1, counts are sums of weights, which the model says (``model_.sizes``), so that no audit takes them for
+            numbers of records; whose weights are numbers of records passes a CountTable or says so. Fractions that
             are no sums of halves, quarters and so on are rounded: each by at most ``n / 2^31`` of the mean weight.
             Penalties and priors are in records: scale weights so that their mean is 1, unless they are counts.
 
@@ -323,7 +324,11 @@ class OrdinaryLearner(DeclaresItsClass, ABC):
             If what has to be tabulated may exceed a limit.
         """
         check_alignment(X, y=y, sample_weight=sample_weight)
-        keep(self, self._learn(X, y, sample_weight))
+        fitted = self._learn(X, y, sample_weight)
+        if sample_weight is not None and not np.isin(np.asarray(sample_weight), (0, 1)).all():
+            # A row that counts as several records may be of one: sums of weights are no numbers of records.
+            fitted["model_"] = replace(fitted["model_"], sizes="derived")
+        keep(self, fitted)
         return self
 
     @abstractmethod
