@@ -129,11 +129,11 @@ class DerivedFields:
             value = self.typed(element.text, said.get("dataType", "double"))
             return Pieces(None, ((~NOTHING, value),), value)
         if element.tag == "FieldRef":
-            given = self.field(said.get("field", ""), depth)
-            return self._filled(given, element, given)
+            entered = self.field(said.get("field", ""), depth)
+            return self._filled(entered, element, entered)
         if element.tag == "NormDiscrete":
-            given = self.field(said.get("field", ""), depth)
-            return self._filled(self._mapped(given, {said.get("value", ""): 1.0}, 0.0), element, given)
+            entered = self.field(said.get("field", ""), depth)
+            return self._filled(self._mapped(entered, {said.get("value", ""): 1.0}, 0.0), element, entered)
         if element.tag == "MapValues":
             return self._table(element, depth)
         if element.tag == "Discretize":
@@ -164,8 +164,8 @@ class DerivedFields:
             raise _unknown(element)
         return self._applied(own, (step, float(constant)))
 
-    def _filled(self, own: Pieces, element: Element, given: Pieces) -> Pieces:
-        """Return a field that is replaced where its input ``given`` is missing, if an element says so.
+    def _filled(self, own: Pieces, element: Element, entered: Pieces) -> Pieces:
+        """Return a field that is replaced where its input ``entered`` is missing, if an element says so.
 
         A present value of the input that is in no bin or row stays missing.
         """
@@ -175,7 +175,7 @@ class DerivedFields:
         fill = self.typed(
             text, "double" if element.tag == "NormDiscrete" else element.attributes.get("dataType", "string")
         )
-        return Pieces(own.source, (*own.parts, (given.missing, fill)), fill if given.gap is None else own.gap)
+        return Pieces(own.source, (*own.parts, (entered.missing, fill)), fill if entered.gap is None else own.gap)
 
     def _applied(self, own: Pieces, step: Step) -> Pieces:
         """Return an increasing function of a number."""
@@ -267,8 +267,8 @@ class DerivedFields:
             to[source] = self.typed(out, kind)
         default = element.attributes.get("defaultValue")
         other = None if default is None else self.typed(default, kind)
-        given = self.field(pairs[0].attributes.get("field", ""), depth)
-        return self._filled(self._mapped(given, to, other), element, given)
+        entered = self.field(pairs[0].attributes.get("field", ""), depth)
+        return self._filled(self._mapped(entered, to, other), element, entered)
 
     def _bins(self, element: Element, depth: int) -> Pieces:
         own, kind = self.field(element.attributes.get("field", ""), depth), element.attributes.get("dataType", "string")
