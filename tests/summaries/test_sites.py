@@ -181,6 +181,19 @@ def test_summaries_of_files_and_of_fits_are_merged_whichever_way_they_came(tmp_p
     assert third.pairs_ == ()
 
 
+def test_sites_whose_numbers_vary_more_are_read_back(tmp_path: Path) -> None:
+    frame, y = people(classes=None)
+    wide = np.where(np.arange(len(y)) % 2 == 0, RANGE[0], RANGE[1])
+    for first, second in ((20.0 + 0.05 * np.nan_to_num(y, nan=0.0).clip(*RANGE), wide), (wide, y)):
+        made = PrivateSummary(epsilon=4.0, domain=DOMAIN, target_range=RANGE, random_state=1).fit(frame, first)
+        other = PrivateSummary(epsilon=4.0, domain=DOMAIN, target_range=RANGE, follows=made.plan_, random_state=2).fit(
+            frame, second
+        )
+        PrivateSummary.merge([made, other]).write(tmp_path / "all.json")
+        assert PrivateSummary.read(tmp_path / "all.json").released_.rounds
+        (tmp_path / "all.json").unlink()
+
+
 def test_certificates_that_claim_less_than_was_spent_are_found(tmp_path: Path) -> None:
     _, second, third = sites(2)
     merged = PrivateSummary.merge([second, third], persons="disjoint")

@@ -212,13 +212,18 @@ def plan_named(certificate: Certificate) -> str:
     return str(certificate.public.get(FOLLOWS, certificate.model))
 
 
-def clip_stated(certificate: Certificate, released: ReleasedSummary) -> float:
-    """Return the clip of a summary's residuals: of a number that follows a plan what is stated, else what follows."""
+def clip_stated(certificates: Sequence[Certificate], released: ReleasedSummary) -> float:
+    """Return the clip of the residuals of all sites: where some follow a plan what they state, else what follows."""
     before = replace(released, rounds=())
-    if released.levels is None or FOLLOWS not in certificate.public:
+    clips = [one.public.get(CLIPPED) for one in certificates if FOLLOWS in one.public]
+    if released.levels is None or not clips:
         return clip_of(before)
-    clip = certificate.public.get(CLIPPED)
-    if not isinstance(clip, float | int) or not SMALLEST_SPREAD * CLIP <= clip <= MOST_CLIP:
+    clip = clips[0]
+    if (
+        not isinstance(clip, float | int)
+        or not SMALLEST_SPREAD * CLIP <= clip <= MOST_CLIP
+        or clips != [clip] * len(clips)
+    ):
         raise _unstated()
     return float(clip)
 
@@ -234,6 +239,7 @@ def _check_sites(released: ReleasedSummary, certificates: Sequence[Certificate],
             if not np.allclose(axis.counts, same.counts) or not np.allclose(axis.variances, same.variances):
                 raise _unstated()
     noise: dict[str, float] = {}
+    clip = clip_stated(certificates, released) if released.rounds else 1.0
     for certificate in certificates:
         chose = FOLLOWS not in certificate.public
         # Of each release its name, values and squared sensitivity per record, and how often it ran.
@@ -260,7 +266,7 @@ def _check_sites(released: ReleasedSummary, certificates: Sequence[Certificate],
                 < certificate.unit.most_records * math.sqrt(square)
             ):
                 raise _unstated()
-            scale = clip_stated(certificate, released) if name == RESIDUALS else 1.0
+            scale = clip if name == RESIDUALS else 1.0
             noise[name] = math.hypot(noise.get(name, 0.0), scale * event.sigma / event.units)
     stated = {
         BY_CLASS: released.deviations[0],
