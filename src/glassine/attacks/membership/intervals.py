@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 import numpy as np
+from scipy.stats import beta
 
 from glassine.errors import InvalidParameterError, parameter
 from glassine.records.arrays import Array
@@ -61,8 +63,6 @@ def clopper_pearson(hits: float, n: int, confidence: float) -> Estimate:
     >>> bounds.low, round(bounds.high, 4)
     (0.0, 0.1684)
     """
-    from scipy.stats import beta
-
     tail = (1 - confidence) / 2
     below, above = math.floor(hits), math.ceil(hits)
     return Estimate(
@@ -204,6 +204,4 @@ def _deviation(values: Array) -> float:
 
 def normal_quantile(confidence: float) -> float:
     """Return how many standard deviations hold a share of the normal law on both sides of its mean."""
-    from statistics import NormalDist
-
     return NormalDist().inv_cdf((1 + confidence) / 2)
