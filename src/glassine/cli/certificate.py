@@ -30,15 +30,12 @@ from glassine.cli.releases import KeyOption, PrivateKeyOption
 from glassine.cli.writing import check_ending, check_outputs, one_line, print_value, tell, write_by_ending
 from glassine.errors import GlassineError, InvalidModelError, InvalidParameterError, UnreadableFileError
 from glassine.files import read_json, read_once, read_text, write_json
-from glassine.formats.json import fingerprint
-from glassine.privacy.certificate import SIGNED, Certificate
-from glassine.privacy.ledger import Ledger
-from glassine.privacy.receipt import Tie, make_tie_key, read_tie_key
 from glassine.privacy.signing import read_public_key
 
 if TYPE_CHECKING:
     from glassine.auditing.copies import Origin
     from glassine.formats.loading import ModelFile
+    from glassine.privacy.certificate import Certificate
 
 CertificateArgument = Annotated[Path, argument("CERTIFICATE", "The certificate, JSON, signed or not.")]
 TieKeyOption = Annotated[Path | None, option("FILE", "The holder's key of the tie; made if there is none.")]
@@ -80,6 +77,8 @@ def verify_certificate_command(
     be read or its signature does not hold, 3 when something is not known, such as which file was written.
     """
     from glassine.auditing.certified import Match, compare_certificate, compare_payment
+    from glassine.formats.json import fingerprint
+    from glassine.privacy.ledger import Ledger
 
     try:
         claimed, key = read_certificate(certificate, public_key)
@@ -134,6 +133,8 @@ def origin_of(read: ModelFile, data: bytes, certificate: Certificate, copy: Copy
 
 def read_certificate(path: Path, public_key: Path | None = None) -> tuple[Certificate, str | None]:
     """Return the certificate of a file and the key that signed it; a signature of it is checked."""
+    from glassine.privacy.certificate import SIGNED, Certificate
+
     key = None if public_key is None else read_public_key(public_key)
     try:
         opened = SIGNED.open(path, key)
@@ -153,6 +154,8 @@ def _is_certificate(path: Path) -> bool:
 
 
 def _tied(records: TieOptions, model: str) -> bool:
+    from glassine.privacy.receipt import Tie, read_tie_key
+
     if records.tie is None or records.tie_key is None or records.data is None:
         raise GlassineError("--tie, --tie-key and --data go together.", remedy="Give all three, or none.")
     return Tie.from_json(records.tie).holds(model, read_once(records.data), read_tie_key(records.tie_key))
@@ -171,6 +174,8 @@ def sign_certificate_command(
 
     Exit status: 0 when it was written, 2 if not.
     """
+    from glassine.privacy.certificate import SIGNED
+
     check_outputs([output], [certificate, key], overwrite=overwrite)
     read_certificate(certificate)
     public = SIGNED.sign(certificate, key, output)
@@ -221,6 +226,9 @@ def tie_command(
 
     Exit status: 0 when it was written, 2 if not.
     """
+    from glassine.formats.json import fingerprint
+    from glassine.privacy.receipt import Tie, make_tie_key, read_tie_key
+
     if tie_key is None:
         raise GlassineError("a tie needs a key.", remedy="Give --tie-key, a file that is made if there is none.")
     check_outputs([output], [model, data, tie_key], overwrite=overwrite)

@@ -35,18 +35,13 @@ from glassine.cli.summarize import ComparedOptions, compare_from_summary, near_o
 from glassine.cli.training import TrainingFile, check_public, predicts_number, range_of, read_training, without
 from glassine.cli.twin import TwinOptions, compare_with_twin
 from glassine.cli.writing import check_ending, check_outputs, check_report, print_value, write_by_ending
-from glassine.comparison import CANDIDATES, Task, compare, recommend
-from glassine.comparison.values import CLASS_MEASURES, NUMBER_MEASURES
 from glassine.domain import Integer, Real
 from glassine.errors import InvalidParameterError
 from glassine.records.purpose import Purpose
-from glassine.report import render_html, render_text
-from glassine.report.advice import advice_of
-from glassine.report.sections.comparison import comparison_page
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import InputFile
-    from glassine.comparison import Comparison, Row
+    from glassine.comparison import Comparison, Row, Task
     from glassine.comparison.values import Measure
     from glassine.domain import Domain
 
@@ -147,6 +142,9 @@ def compare_command(
     Exit status: 0 when the comparison was made, 2 for bad input; with --twin 1 if an attack contradicts the guarantee,
     3 if there is none that holds, or members and holdout differ without the model.
     """
+    from glassine.comparison import CANDIDATES, Task, compare, recommend
+    from glassine.comparison.values import CLASS_MEASURES, NUMBER_MEASURES
+
     output, as_json = report.output, report.as_json
     data, target, exclude = records.data, records.target, records.columns.names
     stated = replace(models, summary=None, near_optimal=None, ask=None)
@@ -268,6 +266,8 @@ def fit_command_line(
     row: Row, task: Task, *, file: TrainingFile, target: str, public: PublicOptions, target_range: str | None = None
 ) -> str:
     """Return the command line that fits a private model, of the parameters with which it was compared."""
+    from glassine.comparison import CANDIDATES
+
     words = ["glassine", "fit", row.model, str(file.path), f"--target={target}", "--epsilon", repr(row.epsilon)]
     words += [*file.written.words, *(f"--exclude={name}" for name in file.exclude)]
     size = CANDIDATES[row.model].size
@@ -305,6 +305,8 @@ def _predicts_number(
     domain: Domain | None, target: str, public: PublicOptions, models: ModelOptions, task: Task
 ) -> bool:
     """Return whether the domain or the options say that the target is a number; raise if they contradict each other."""
+    from glassine.comparison import CANDIDATES
+
     declared = domain is not None and target in domain and isinstance(domain[target], Integer | Real)
     number, ranged = declared or models.target_range is not None, models.target_range is not None
     with in_options(OPTIONS):
@@ -324,6 +326,10 @@ def _write(
     report: ComparedOptions,
     name: str,
 ) -> None:
+    from glassine.report import render_html, render_text
+    from glassine.report.advice import advice_of
+    from glassine.report.sections.comparison import comparison_page
+
     advice = advice_of(comparison, measure)
     chosen: dict[str, Any] | None = None
     if (row := advice.recommendation.chosen) is not None:

@@ -9,8 +9,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
-from sklearn.datasets import load_breast_cancer
-from sklearn.tree import DecisionTreeClassifier
 
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings
@@ -104,6 +102,7 @@ def greedy_rules(frame: Any, labels: Any, classes: tuple[str, ...], *, n_rules: 
     #
     # n_rules counts without the default rule; a rule captures at least min_support records.
     # Shapes: frame (n, d), labels (n,), indices into classes.
+    from sklearn.tree import DecisionTreeClassifier
 
     y, left = np.asarray(labels), np.arange(len(labels))
     rules: list[Rule] = []
@@ -141,6 +140,8 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
     """Train a tree and a rule list on scikit-learn's breast-cancer records, audit both, write models and reports."""
     say = progress or (lambda stage: None)
     say("training")
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.tree import DecisionTreeClassifier
 
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -20,13 +20,9 @@ from glassine.cli.options import (
 from glassine.cli.writing import check_ending, check_outputs, one_line, print_value
 from glassine.errors import GlassineError, InvalidParameterError, UnsupportedModelError
 from glassine.files import write_text
-from glassine.formats import load_model, write_model
-from glassine.formats.json import to_dict
-from glassine.models import AdditiveModel, editing
-from glassine.report.editor_page import render_editor
 
 if TYPE_CHECKING:
-    from glassine.models import Term
+    from glassine.models import AdditiveModel, Term
 
 Texts = list[str] | None
 
@@ -76,6 +72,9 @@ def edit_command(files: EditInputs, back: UndoOptions, edits: EditOptions) -> No
 
     Exit status: 0 when it was done, 2 if not.
     """
+    from glassine.formats import load_model, write_model
+    from glassine.models import AdditiveModel, editing
+
     output, page = files.output, files.page
     if output is None and page is None and not files.log:
         raise GlassineError("the edited model goes nowhere.", remedy="Give -o, --page or --log.")
@@ -94,10 +93,14 @@ def edit_command(files: EditInputs, back: UndoOptions, edits: EditOptions) -> No
     if output is not None:
         write_model(edited, output, overwrite=True)
     if page is not None:
+        from glassine.report.editor_page import render_editor
+
         write_text(render_editor(edited), page)
     done = {"undone": len(read.edits) - len(kept.edits), "made": len(edited.edits) - len(kept.edits)}
     written = {"file": None if output is None else str(output), "page": None if page is None else str(page)}
     if files.as_json:
+        from glassine.formats.json import to_dict
+
         print_value({**done, "edits": to_dict(edited)["edits"], **written}, True)
         return
     lines = ([one_line(str(edit)) for edit in edited.edits] or ["no edit"]) if files.log else []
@@ -108,6 +111,8 @@ def edit_command(files: EditInputs, back: UndoOptions, edits: EditOptions) -> No
 
 
 def _edited(model: AdditiveModel, asked: EditOptions, common: dict[str, Any]) -> AdditiveModel:
+    from glassine.models import editing
+
     for text in asked.zero or ():
         model = editing.zero(model, _term(model, text, "--zero")[0].name, **common)
     for text in asked.set_ or ():

@@ -25,12 +25,6 @@ from glassine.cli.reading import load_judged, load_kind, read_domain
 from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import GlassineError
 from glassine.files import write_bytes, write_text
-from glassine.formats import ModelFile
-from glassine.formats.judged import as_written
-from glassine.formats.loading import check_written
-from glassine.formats.registry import formats, writer
-from glassine.models import AdditiveModel, TreeEnsemble
-from glassine.models.table import to_csv
 
 CARD = "card"
 """A scorecard as a page to print: for people, and no format that other software runs."""
@@ -41,7 +35,9 @@ TABLE = "csv"
 
 
 def form_of(name: str) -> str:
-    """Return the name of a form; every reader is imported for it."""
+    """Return the name of a form; they are looked up here, as that imports every reader."""
+    from glassine.formats import formats
+
     names = [*(one.to for one in formats() if one.to), CARD, TABLE]
     if name not in names:
         raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, names))}.")
@@ -63,6 +59,7 @@ class SqlOptions(OptionGroup, heading="SQL"):
 
 def _card(model: object) -> str:
     """Return a scorecard as a page to print."""
+    from glassine.models import AdditiveModel
     from glassine.report.card_page import render_card
 
     if not isinstance(model, AdditiveModel) or model.scorecard is None:
@@ -72,6 +69,8 @@ def _card(model: object) -> str:
 
 def _export_for_people(model: object, files: ExportFiles) -> None:
     """Write a card or a table."""
+    from glassine.models.table import to_csv
+
     output = files.output
     text = _card(model) if files.to == CARD else to_csv(model, audience="public" if files.public else "checker")
     if output is not None:
@@ -109,6 +108,12 @@ def export_command(
 
     Exit status: 0 when it was written, 2 if not.
     """
+    from glassine.formats import ModelFile
+    from glassine.formats.judged import as_written
+    from glassine.formats.loading import check_written
+    from glassine.formats.registry import formats, writer
+    from glassine.models import TreeEnsemble
+
     to, output, as_json = files.to, files.output, files.as_json
     check_outputs([output], [model, domain], overwrite=files.overwrite)
     query = sql.prediction is not None or sql.probabilities

@@ -18,7 +18,6 @@ from glassine.cli.process import STANDING, uninterrupted
 from glassine.cli.writing import print_value
 from glassine.errors import BudgetExceededError, DamagedLedgerError, LedgerError, UnreadableFileError, marked
 from glassine.files import read_json
-from glassine.privacy.exact import decimal
 
 if TYPE_CHECKING:
     from glassine.privacy.ledger import Entry, Ledger, Verification
@@ -244,6 +243,8 @@ def suggesting(book: Ledger, dataset: str | None, records_per_person: int | None
 @contextlib.contextmanager
 def raising(book: Ledger, dataset: str) -> Iterator[None]:
     """Name the command that raises a budget where a charge does not fit it."""
+    from glassine.privacy.exact import decimal
+
     try:
         yield
     except BudgetExceededError as error:
@@ -264,6 +265,8 @@ def _shown(book: Ledger) -> str:
 
 def _enough(amount: Fraction) -> str:
     """Return a number that is not below an amount, as one types it."""
+    from glassine.privacy.exact import decimal
+
     number = float(amount)
     while decimal(number, "amount") < amount:
         number = math.nextafter(number, math.inf)

@@ -21,14 +21,13 @@ from glassine.cli.process import concluding
 from glassine.cli.writing import check_ending, check_outputs, print_value, say
 from glassine.errors import GlassineError, InvalidParameterError
 from glassine.files import read_json, read_once, write_text
-from glassine.learners import PrivateSummary, merge
-from glassine.learners.summaries.file import is_summary
-from glassine.models import AdditiveModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from glassine.learners import PrivateSummary
     from glassine.learners.additive.merging import Persons
+    from glassine.models import AdditiveModel
     from glassine.privacy.certificate import Certificate
 
 
@@ -55,6 +54,9 @@ def beside(path: Path) -> Path:
 def _read(path: Path, certificate: Path | None) -> PrivateSummary | tuple[AdditiveModel, Certificate]:
     """Return the summary of a site, or its additive model and the certificate."""
     from glassine.formats import load_model
+    from glassine.learners import PrivateSummary
+    from glassine.learners.summaries.file import is_summary
+    from glassine.models import AdditiveModel
 
     if is_summary(read_json(path)):
         if certificate is not None:
@@ -80,6 +82,8 @@ def merge_command(
 
     Exit status: 0 when the model was written, 2 if not.
     """
+    from glassine.learners import PrivateSummary
+
     stated = wish.site_certificate or []
     if stated and len(stated) != len(sites):
         raise InvalidParameterError(
@@ -131,6 +135,7 @@ def _averaged(
 ) -> tuple[str, Certificate]:
     """Write the additive model of those of the sites, and return what it is, and its certificate."""
     from glassine.formats import write_model
+    from glassine.learners import merge
 
     pairs = []
     for one in sites:

@@ -29,6 +29,7 @@ from glassine.errors import (
 )
 from glassine.files import FileContent, read_once
 from glassine.records import schema
+from glassine.records.files import columns_of_file, contents, header_of
 from glassine.records.headers import RecordsFile
 from glassine.records.lines import WINDOWS
 from glassine.records.purpose import Purpose
@@ -114,8 +115,6 @@ def records_file(
     """Return the records of a private fit, which are not opened, and what their header says."""
     # Values that are no numbers will count as missing without a word, so that decimal commas are asked about where the
     # header and the domain make them likely.
-    from glassine.records.files import header_of
-
     declared = {**{name: domain[name] for name in domain}, **attributes}
     file = RecordsFile(path=path, dialect=written.dialect, declared=declared)
     with in_options(OF_FILES):
@@ -125,10 +124,8 @@ def records_file(
     return file, columns
 
 
-def header_of(path: Path, written: RecordsFileOptions, domain: Domain | None = None) -> tuple[str, ...] | None:
+def columns_of_header(path: Path, written: RecordsFileOptions, domain: Domain | None = None) -> tuple[str, ...] | None:
     """Return the columns of a file of records without reading a record; None where its first line does not say."""
-    from glassine.records.files import columns_of_file, contents
-
     if path.is_dir() or not os.access(path, os.R_OK):
         contents(path)  # which says why it cannot
     if not path.is_file():
@@ -171,7 +168,7 @@ def unopened(
             tell_repeats(table, columns.get("person"))
         return table
 
-    names = header_of(path, written, domain)
+    names = columns_of_header(path, written, domain)
     if names is not None:
         check(names)
     return Unopened(names, opening)

@@ -8,15 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import typer
 
-from glassine.attacks import Search, reconstruct_records
-from glassine.attacks.outcome import Measured
-from glassine.attacks.reconstruction.entropy import reconstruct
-from glassine.auditing.inputs import AuditInputs, AuditSettings
-from glassine.auditing.several import SeveralModels, SeveralSubject
-from glassine.auditing.subject import examine
 from glassine.cli.naming import as_command, in_options
 from glassine.cli.options import (
     ConfidenceOption,
@@ -43,9 +36,7 @@ from glassine.cli.reading import load_trees, read_policy, read_records, stated_d
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError, worded
 from glassine.files import write_text
-from glassine.models import DecisionTree, RuleList
 from glassine.records.purpose import Purpose
-from glassine.report.wording import CHECKER_ONLY
 
 if TYPE_CHECKING:
     from glassine.attacks.alignment import ErrorEstimate
@@ -56,6 +47,7 @@ if TYPE_CHECKING:
     from glassine.attacks.reconstruction.row_result import RowReconstruction
     from glassine.auditing.findings import Findings
     from glassine.auditing.policy import Policy
+    from glassine.auditing.several import SeveralModels
     from glassine.domain import Domain
 
 NAMES = {
@@ -252,6 +244,9 @@ def rebuild_command(
     Exit status: 0 when it was done, and several models together are within policy; 1 outside policy; 2 bad input, no
     rows could be rebuilt, or the models contradict one another; 3 inconclusive.
     """
+    from glassine.attacks import Search, reconstruct_records
+    from glassine.auditing.several import SeveralModels
+
     models, output, rows = published.models, solver.output, solver.rows
     have_data = published.data is not None
     read = [*models, published.domain, published.data, published.policy]
@@ -324,6 +319,9 @@ def rebuild_command(
 
 def _blurred(published: object, domain: Domain, stated: CountNoise | None) -> ProbabilisticDataset | None:
     """Return what a tree or rule list with inexact counts reveals; None for others."""
+    from glassine.attacks.reconstruction.entropy import reconstruct
+    from glassine.models import DecisionTree, RuleList
+
     if not isinstance(published, DecisionTree | RuleList):
         return None
     exact = published.counts_are_exact or all(cell.evidence.size is None for cell in published.cells)
@@ -365,6 +363,10 @@ def _together(
     several: SeveralModels, domain: Domain, data: Any, policy: Policy, progress: Callable[[str], None]
 ) -> tuple[JointReconstruction, Findings]:
     """Return what the models reveal together, no count suppressed, and the audit of that."""
+    from glassine.auditing.inputs import AuditInputs, AuditSettings
+    from glassine.auditing.several import SeveralSubject
+    from glassine.auditing.subject import examine
+
     settings = AuditSettings(show_small_counts=True, progress=progress)
     inputs = AuditInputs(domain=domain, data=data, settings=settings, policy=policy)
     subject = SeveralSubject.of_models(several, inputs)
@@ -383,6 +385,9 @@ def _rows(
     outcome: Outcome[RowReconstruction], joint: JointReconstruction | None, as_json: bool, have_data: bool
 ) -> RowReconstruction:
     """Return the rows; where there are none, print what is known and raise."""
+    from glassine.attacks.outcome import Measured
+    from glassine.report.wording import CHECKER_ONLY
+
     if isinstance(outcome, Measured):
         return outcome.value
     if joint is not None and not as_json:
@@ -400,6 +405,8 @@ def _print(
     as_json: bool,
     have_data: bool,
 ) -> None:
+    from glassine.report.wording import CHECKER_ONLY
+
     if as_json:
         plain = None if rows is None else _plain(rows, error)
         judged = {} if findings is None else verdict_plain(findings)
@@ -415,6 +422,8 @@ def _print(
 
 def _write(rows: RowReconstruction, output: Path, *, for_checker: bool) -> None:
     """Write the rows; those that follow from counts in the data say in a column of their own whose they are."""
+    import polars as pl
+
     columns: dict[str, Any] = {name: values.tolist() for name, values in rows.rows.items()}
     for name, values in (("class", rows.labels), ("certain", rows.certain)):
         if values is not None:

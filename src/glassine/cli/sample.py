@@ -12,7 +12,6 @@ from glassine.cli.options import REQUIRED, JsonOption, OptionGroup, OverwriteOpt
 from glassine.cli.process import concluding
 from glassine.cli.writing import check_ending, check_outputs, print_value, say
 from glassine.files import read_once, write_bytes, write_text
-from glassine.learners import PrivateSummary
 
 ENDINGS = (".csv", ".parquet")
 
@@ -35,6 +34,8 @@ def sample_command(
 
     Exit status: 0 when the rows were written, 2 if not.
     """
+    from glassine.learners import PrivateSummary
+
     certified = beside(wish.output.with_suffix(".json"))
     check_ending(wish.output, ENDINGS, "rows are written as CSV or Parquet")
     check_outputs([wish.output, certified], [summary], overwrite=wish.overwrite)

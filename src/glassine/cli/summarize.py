@@ -45,7 +45,6 @@ from glassine.cli.writing import check_ending, check_outputs, check_report, chec
 from glassine.domain import Category, Domain
 from glassine.errors import InvalidParameterError, first_of
 from glassine.files import json_text, read_once
-from glassine.formats.json import to_dict
 from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
@@ -324,6 +323,7 @@ class _Fitted:
 
 def fit_from_summary(request: FitRequest, path: Path) -> None:
     """Write a model of a summary with its certificate; nothing is read but the summary, and nothing is spent."""
+    from glassine.formats.json import to_dict
     from glassine.learners.summaries.estimator import PrivateSummary
 
     files = request.shared.files

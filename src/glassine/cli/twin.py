@@ -13,8 +13,6 @@ from glassine.cli.reading import check_person, identifiers, load_published, read
 from glassine.cli.training import TrainingFile, without
 from glassine.cli.writing import one_line, print_value, write_by_ending
 from glassine.errors import InvalidParameterError, UnsupportedModelError
-from glassine.formats import load_model
-from glassine.formats.loading import load_estimator
 from glassine.records.purpose import Purpose
 from glassine.scrubbing.cost import BASELINES, sentences
 
@@ -175,6 +173,9 @@ def compare_with_twin(file: TrainingFile, target: str, domain: Path | None, twin
 
 def _loaded(path: Path, domain: Domain | None, trust_pickle: bool) -> Any:
     """Return a model as a value; an estimator of another library that states an epsilon, unchanged."""
+    from glassine.formats import load_model
+    from glassine.formats.loading import load_estimator
+
     try:
         estimator = load_estimator(path, trust_pickle=trust_pickle)
     except UnsupportedModelError:
