@@ -57,7 +57,7 @@ def test_an_import_that_a_file_has_loaded_anyway_stands_at_the_top(tmp_path: Pat
         "__init__.py": "",
         "deep.py": "import json\n",
         "near.py": "from pkg import deep\n",
-        "user.py": "from pkg import near\n\n\ndef f():\n    import json\n    from pkg.deep import json\n    import csv\n",
+        "user.py": "from pkg import near\n\n\ndef f():\n import json\n from pkg.deep import json\n import csv\n",
     }
     for path, text in files.items():
         (tmp_path / "pkg").mkdir(exist_ok=True)
