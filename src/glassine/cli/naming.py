@@ -200,8 +200,10 @@ def _of_line(
     remedy: Remedy, advice: Sequence[Remedy], files: Mapping[str, str], records: Mapping[str, str] | None
 ) -> Remedy:
     """Return what the line of a policy says to do, with files of records for the checker only."""
-    from glassine.auditing.remedy import CheckerText
+    from glassine.auditing.remedy import CheckerText, Remedy
 
+    if is_given(remedy, {**files, **(records or {})}):
+        return Remedy(text=ALL_GIVEN)
     bare = _drafted(as_command(remedy, files), advice, files)
     if not records:
         return bare
