@@ -342,7 +342,8 @@ class RegressionModel(Displayed):
         fit, link, classes = self.fit, self.link, self.classes
         if family is not None:
             check_choice(family, "family", tuple(FAMILIES))
-            if fit.family not in ("", family) or (link and not fit.family and FAMILIES[family] != link):
+            own = OF_CLASSES[:-1] if family == "binomial" else (FAMILIES[family],)
+            if fit.family not in ("", family) or (link and not fit.family and link not in own):
                 raise InvalidModelError(f"{parameter('family', family)} is stated of a {fit.family or link} model.")
             link = link or FAMILIES[family]
             if link in OF_CLASSES and classes is None:

@@ -231,10 +231,10 @@ def holdout_shift(
     )
 
 
-def some_of(side: LabelledRecords, rng: np.random.Generator) -> LabelledRecords:
-    """Return a side's records, or those of as many people drawn at random as are used at most."""
-    n = side.number
-    return side if n <= MAX_RECORDS else side.take(side.of(np.sort(rng.choice(n, MAX_RECORDS, replace=False))))
+def some_of(side: LabelledRecords, rng: np.random.Generator, share: float = 1.0) -> LabelledRecords:
+    """Return a side's records, or those of as many people drawn at random as are used at most, or a share of that."""
+    n, most = side.number, int(MAX_RECORDS * share)
+    return side if n <= most else side.take(side.of(np.sort(rng.choice(n, most, replace=False))))
 
 
 def _features(records: LabelledRecords) -> Array:
