@@ -342,6 +342,12 @@ class AuditOptions(OptionGroup):
     domain: DomainOption = None
     policy: PolicyOption = None
     together: bool = flag("Audit what several models of the same records reveal together.")
+    samples: list[str] | None = option(
+        "COLUMN",
+        "Of regressions with --together: column of 0/1 of --data that says on which records a table was fitted; once "
+        "a table, in their order.",
+        shown="those without a gap",
+    )
     only: list[str] | None = option(
         "NAME", "Measure this alone, such as membership or disclosure; repeat it for more.", shown="all but rows"
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.stats import ks_2samp
+from sklearn.base import is_classifier, is_regressor
 
 from glassine.attacks.membership.gap import answered, gap_figure, read_sides, setting_of
 from glassine.attacks.membership.outputs import (
@@ -46,8 +48,6 @@ def predicts_number(model: object) -> bool:
 
 
 def _kind(model: object) -> str | None:
-    from sklearn.base import is_classifier, is_regressor
-
     try:
         return "regressor" if is_regressor(model) else "classifier" if is_classifier(model) else None
     except (AttributeError, TypeError):  # scikit-learn asks for tags that other objects lack
@@ -174,8 +174,6 @@ def compare_losses(
     inside, outside = read_sides(members, nonmembers)
 
     def work() -> LossComparison:
-        from scipy.stats import ks_2samp
-
         of_members, others, _ = _fits(model, inside, outside)
         exact = max(len(of_members), len(others)) <= MOST_EXACT
         test = ks_2samp(of_members, others, method="exact" if exact else "asymp")

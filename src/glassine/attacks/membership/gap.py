@@ -6,6 +6,7 @@ import importlib
 import math
 
 import numpy as np
+from scipy.stats import mannwhitneyu
 
 from glassine.attacks.membership.intervals import Estimate, check_confidence, newcombe
 from glassine.attacks.membership.outputs import Answers, LabelledRecords, answers, attempt, generator, in_classes_of
@@ -304,8 +305,6 @@ def _binned(X: Array, others: Array) -> tuple[Array, Array]:
 
 def _rank_sum(members: Array, nonmembers: Array) -> tuple[float, float]:
     """Return the area under the ROC curve, and its p-value if both sides are the same."""
-    from scipy.stats import mannwhitneyu
-
     test = mannwhitneyu(members, nonmembers, alternative="two-sided", method="asymptotic")
     area = float(test.statistic) / (len(members) * len(nonmembers))
     p_value = float(test.pvalue)

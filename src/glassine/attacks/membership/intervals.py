@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import beta
 
 from glassine.errors import InvalidParameterError, parameter
 from glassine.records.arrays import Array, Indices
@@ -62,8 +64,6 @@ def clopper_pearson(hits: float, n: int, confidence: float) -> Estimate:
     >>> bounds.low, round(bounds.high, 4)
     (0.0, 0.1684)
     """
-    from scipy.stats import beta
-
     tail = (1 - confidence) / 2
     below, above = math.floor(hits), math.ceil(hits)
     return Estimate(
@@ -234,6 +234,4 @@ def _deviation(values: Array) -> float:
 
 def normal_quantile(confidence: float) -> float:
     """Return how many standard deviations hold a share of the normal law on both sides of its mean."""
-    from statistics import NormalDist
-
     return NormalDist().inv_cdf((1 + confidence) / 2)

@@ -11,6 +11,7 @@ from glassine.attacks.membership.scoring import N_FOLDS, judge_calls
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.data.labels import Sample
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
+from glassine.formats import as_model
 from glassine.models import DecisionTree, RuleList
 from glassine.records.arrays import Array, Bools, Indices
 
@@ -112,8 +113,6 @@ def leaf_outcome_attack(
 
 def _published(model: object) -> DecisionTree | RuleList:
     """Return a model as a tree or a rule list that publishes who is in its leaves."""
-    from glassine.formats import as_model
-
     try:
         plain = as_model(model)
     except InvalidModelError as error:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.stats import hypergeom
 
 from glassine.attacks.membership.intervals import Estimate, ScoreCounts, area_of_counts, clopper_pearson, newcombe
 from glassine.attacks.membership.result import BestThreshold, Control, MembershipResult, Shift, roc_of_counts
@@ -192,8 +193,6 @@ def _result(
 
 def _exact_control(calls: tuple[int, int], m: int, n: int) -> Control:
     """Return the control of fixed decisions: how many fall on members is hypergeometric under permutation."""
-    from scipy.stats import hypergeom
-
     total = sum(calls)
     law = hypergeom(m + n, total, m)
     high = int(law.ppf(0.95))
