@@ -17,6 +17,7 @@ from glassine.attacks.reconstruction.joint_published import (
     read_models,
 )
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
+from glassine.attacks.reconstruction.records import reconstruct_records
 from glassine.attacks.reconstruction.systems import Search
 from glassine.auditing.facts import Bits, Fact, Sizes
 from glassine.auditing.findings import GuaranteeFinding, JointFinding, LeftOutModel, SeveralSummary, Standing
@@ -343,8 +344,6 @@ def _hide_joint(joint: JointReconstruction, suppression: Suppression) -> JointFi
 
 
 def _rows(subject: SeveralSubject) -> Outcome[Rows]:
-    from glassine.attacks.reconstruction.records import reconstruct_records
-
     published, inputs = subject.published, subject.inputs
     if inputs.domain is None:
         return NotApplicable("rows are rebuilt in a domain, and none was given.")

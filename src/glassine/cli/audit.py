@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from glassine.auditing.remedy import Remedy
 from glassine.cli.audit_options import OPTIONS, AuditOptions
 from glassine.cli.naming import in_options, listed, options_of
 from glassine.cli.options import given
@@ -218,8 +219,6 @@ def _finished(findings: Findings, files: dict[str, FileContent | None], options:
         and records.data is None
         and any("data" in one.parameters for one in findings.advice)
     ):
-        from glassine.auditing.remedy import Remedy
-
         more = Remedy(text=IN_PIPELINES, plain=IN_PIPELINES_PLAIN)
         findings = replace(findings, advice=(*findings.advice, more))
     return findings.public() if options.report.audience == "public" else findings

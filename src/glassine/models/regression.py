@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any, cast
 from typing import Literal as OneOfTexts
 
 import numpy as np
@@ -354,7 +355,7 @@ class RegressionModel(Displayed):
             check_choice(errors, "errors", ERRORS)
             if fit.errors not in ("", errors):
                 raise InvalidModelError(f"{parameter('errors', errors)} are stated, but the file says {fit.errors}.")
-            fit = replace(fit, errors=errors)  # type: ignore[arg-type]
+            fit = replace(fit, errors=cast(Any, errors))
             if errors == "model":
                 fit = replace(
                     fit,

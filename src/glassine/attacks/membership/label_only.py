@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 
 from glassine.attacks.membership.gap import (
+    MAX_RECORDS,
     answered,
     gap_figure,
     known_sides,
@@ -140,8 +141,9 @@ def label_only_attack(
     groups = _groups(inside, how)
 
     def work() -> MembershipResult:
-        share = MOST_TREES / max(MOST_TREES, getattr(model, "n_trees", 1))
-        some = [some_of(side, setting.rng, share) for side in (inside, outside)]
+        trees = getattr(model, "n_trees", 1)
+        most = None if trees <= MOST_TREES else MAX_RECORDS * MOST_TREES // trees
+        some = [some_of(side, setting.rng, most) for side in (inside, outside)]
         sides, true_sides = answered(model, some[0], some[1]), known_sides(model, some[0], some[1])
         pool = true_sides[0].join(true_sides[1])
         # A fitted model may have the columns in another order, or fewer of them.
