@@ -318,6 +318,18 @@ APART = remedy(
     python="`PrivateTreeClassifier`",
     model="tree",
 )
+ONE_SAMPLE = remedy(
+    "Publish one of these tables alone. Or {retrain} all of them on the same records, such as those without a gap in "
+    "any column of any table."
+)
+SAMPLED = remedy(
+    "Pass the records of the data set, and say which of them each table was fitted on: {step}. Or have the publisher "
+    "fit all tables on the same records.",
+    "audit",
+    python="`audit(SeveralModels(models=..., samples=...), data)`",
+    data=None,
+    samples=None,
+)
 PROVING = remedy(
     "Pass the training records, which can prove how many records every intersection holds: {step}. Or publish one of "
     "these models alone.",
@@ -432,10 +444,10 @@ _NEEDS: tuple[tuple[tuple[str, ...], Remedies, tuple[str, ...]], ...] = (
     (("sizes", "cells", "classes"), for_kinds(MODELS, COUNTED), (COUNTS,)),
     (
         ("implied", "residual"),
-        for_kinds(MODELS, COUNTED) | for_kinds(("regression", "ensemble"), STATED_FIT),
+        for_kinds(MODELS, COUNTED) | for_kinds(("regression", "ensemble", "several regressions"), STATED_FIT),
         (COUNTS, *OF_FITS.values()),
     ),
-    (("groups", "released_leaves", "narrowed"), {"release": GROUPED}, ()),
+    (("groups", "released_leaves", "narrowed"), {"release": GROUPED, "several regressions": SAMPLED}, ()),
     (("intersections",), {"several models": SAME_RECORDS}, ()),
     (("contributions",), for_kinds(MODELS, VALUED) | {"release": GROUPED}, (RANGE,)),
     (("attacks", "membership"), for_kinds((*MODELS, "release"), HELD_OUT), ()),

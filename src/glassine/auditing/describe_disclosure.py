@@ -14,6 +14,8 @@ from glassine.attacks.disclosure import Adversary, Disclosure, identified_disclo
 from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints, shown_by_leaves
 from glassine.attacks.disclosure.anonymity import anonymity
 from glassine.attacks.disclosure.leaves import ExpectedLeaves
+from glassine.attacks.disclosure.predictions import OTHER_CLASSES, not_predicted
+from glassine.attacks.disclosure.remedies import Remedies, class_tables, measure_remedies
 from glassine.attacks.membership.outputs import generator
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.remedy_table import DisclosureRemedy, RemedyTable, figures_of
@@ -262,9 +264,6 @@ WEAKER = "the attacker was assumed to use less than the tree publishes."
 
 def assume(question: SensitiveQuestion, inputs: AuditInputs, settings: DisclosureSettings) -> Outcome[Inferred]:
     """Return what an attacker infers under stated assumptions, at any cost."""
-    from glassine.attacks.disclosure.predictions import OTHER_CLASSES
-    from glassine.attacks.disclosure.remedies import Remedies, class_tables, measure_remedies
-
     tree, sensitive = question.model, question.settings.sensitive
     if not isinstance(tree, DecisionTree):
         return NotApplicable("disclosure of the sensitive attribute is measured for decision trees, got a rule list.")
@@ -386,8 +385,6 @@ def _not_predicted(
     truth: AnyArray | None,
 ) -> str:
     """Return why the tree is not known to predict the sensitive attribute; empty if it is."""
-    from glassine.attacks.disclosure.predictions import not_predicted
-
     whole, values = None, truth
     if truth is not None:
         gaps = is_missing(truth)

@@ -64,6 +64,9 @@ class MembershipSettings:
         whose members other attacks miss, and none for other models.
     seconds : float
         Most seconds of the shadow models. Where they would take longer, attacks with them have failed.
+    event : str or None
+        Of a Cox regression, the column of 0/1 that says whether the time is that of an event; by default as R's
+        formula names it.
     confidence : float
         Confidence of each attack's interval, in (0, 1). All six hold together with at least 94 % at the default.
     """
@@ -71,6 +74,7 @@ class MembershipSettings:
     n_shadows: int | None = None
     confidence: float = 0.99
     seconds: float = 600.0
+    event: str | None = None
 
     def shadows(self, usual: int = 0) -> int:
         """Return the number of shadow models, for a kind of models with a usual number."""

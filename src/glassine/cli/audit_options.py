@@ -161,6 +161,11 @@ class MembershipOptions(OptionGroup, heading="Membership (needs --data, --holdou
         shown="16 of ensembles, else 0",
         callback=at_least(0, "16 or more give steady figures."),
     )
+    event: str | None = option(
+        "COLUMN",
+        "Of a Cox regression: column of 0/1 that says whether the time in --target is that of an event.",
+        shown="as R's formula names it",
+    )
     shadow_seconds: float = option("S", "Most seconds of the shadow models.", 600.0)
     confidence: ConfidenceOption = 0.99
     max_advantage: float | None = option(
@@ -344,6 +349,12 @@ class AuditOptions(OptionGroup):
     domain: DomainOption = None
     policy: PolicyOption = None
     together: bool = flag("Audit what several models of the same records reveal together.")
+    samples: list[str] | None = option(
+        "COLUMN",
+        "Of regressions with --together: column of 0/1 of --data that says on which records a table was fitted; once "
+        "a table, in their order.",
+        shown="those without a gap",
+    )
     only: list[str] | None = option(
         "NAME", "Measure this alone, such as membership or disclosure; repeat it for more.", shown="all but rows"
     )

@@ -33,6 +33,7 @@ FOR_THE_USER = {
     "target": "COLUMN",
     "sensitive": "COLUMN",
     "persons": "COLUMN",
+    "samples": "COLUMN",
     "criterion": "NAME",
     "answer": "LO,HI,STEP",
 }

@@ -167,9 +167,9 @@ def layout_of(X: object, domain: Domain) -> Layout:
     if columns.names is not None:
         for name in domain:
             is_column(name, columns.names)
-    elif getattr(X, "ndim", 2) != 2 or getattr(X, "shape", (0, len(domain)))[1] != len(domain):
+    elif len(shape := getattr(X, "shape", (0, len(domain)))) != 2 or shape[1] != len(domain):
         raise InvalidDataError(
-            f"records without names must have {len(domain)} columns, those of the domain, got the shape {X.shape}.",  # type: ignore[attr-defined]
+            f"records without names must have {len(domain)} columns, those of the domain, got the shape {shape}.",
             remedy="Give the columns of the domain, in its order.",
         )
     check_types(columns, {name: domain[name] for name in domain})
