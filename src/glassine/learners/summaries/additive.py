@@ -47,7 +47,7 @@ STEPS, MOST_STEP = 8, 3.0
 """Newton steps, and the most that one moves a score: far from the solution they overshoot."""
 
 DRIFT, LAST_DRIFT = 0.02, 0.01
-"""By how much, as a share, the slopes of records may move before the curvature is formed anew; for errors, at last."""
+"""By how much, as a share, the slopes of records may move before the curvature is formed again; for errors, at last."""
 
 Fixed: TypeAlias = Mapping[str, bool]
 
