@@ -71,6 +71,12 @@ TOGETHER = 8
 # What is made of a batch, on whatever machine it lies. Both can be sent to another process.
 
 
+def _most(numbers: pl.Series) -> int:
+    """Return the largest of whole numbers, 0 of none."""
+    most: Any = numbers.max()
+    return int(most or 0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Distinct:
     """The distinct coded records of a batch, and how often each occurs."""
@@ -211,7 +217,7 @@ class Outside:
         for name, attribute in self.attributes.items():
             column = batch[name]
             values, flags = Reader(wide(attribute)).column(column)
-            why = outside(attribute, values, flags, lambda own=column: own)  # type: ignore[misc]
+            why = outside(attribute, values, flags, partial(batch.__getitem__, name))
             row += np.bincount(why, minlength=len(reasons(attribute)) + 1)[1:].tolist()
         return pl.DataFrame({"one": [0], **{name: [n] for name, n in zip(self.sums, row, strict=True)}}).with_columns(
             pl.col("one").cast(pl.Int8)
@@ -384,7 +390,7 @@ class LazyTable:
         keys = Keys.of(attributes, cuts or {})
         grouped = self._asked(keys, attributes, weights=weights)
         if weights is not None:
-            check_weights(int(grouped["invalid"].max() or 0), weights)  # type: ignore[arg-type]
+            check_weights(_most(grouped["invalid"]), weights)
         return self._groups(keys, grouped)
 
     def parts(self, attributes: Mapping[str, Attribute], *, cuts: Cuts, queries: int = 1) -> Iterator[Groups]:
@@ -449,7 +455,7 @@ class LazyTable:
             share=share,
         )
         grouped = ask(frame, question)
-        question.refuse(int(grouped["refused"].max() or 0))  # type: ignore[arg-type]
+        question.refuse(_most(grouped["refused"]))
         return grouped
 
     def _groups(self, keys: Keys, grouped: pl.DataFrame) -> Groups:
