@@ -268,8 +268,8 @@ def test_boxes_that_others_cover_together_are_not_left_out_again() -> None:
     literals: list[list[Literal]] = [
         [Between("x", hi=4)],
         [Between("x", 4)],
-        *([Between("x", n), Between("y", hi=n)] for n in range(1, 8)),
     ]
+    literals += [[Between("x", n), Between("y", hi=n)] for n in range(1, 8)]
     space = Space(domain, [lit for box in literals for lit in box], domain_aware=True)
     regions = list(measured_in_order([space.box(box) for box in literals], RegionCounter(space)))
     assert [measure for _, measure in regions] == [50, 50, *[0] * 7]

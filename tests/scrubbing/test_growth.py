@@ -5,16 +5,20 @@ from __future__ import annotations
 import cProfile
 import pstats
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Binary, Domain, Integer, Real, as_model, audit, parse_rules
+from glassine import Binary, Domain, Integer, Real, as_model, audit, parse_rules, write_model
 from glassine.counting.regions import RegionCounter
+from glassine.formats.judged import just_written, load_judged
 from glassine.models import DecisionTree, RuleList
 from glassine.report import render_text
-from glassine.scrubbing.scrub import scrub
+from glassine.scrubbing.scrub import Counts, scrub
 
 DOMAIN = Domain(
     {**{f"x{i}": Real(-5.0, 5.0, 0.0001 if i < 3 else None) for i in range(6)}, "age": Integer(0, 99), "sex": Binary()}
@@ -89,3 +93,17 @@ def test_leaves_are_put_in_words_only_for_those_who_read_them(monkeypatch: pytes
         patch.setattr("glassine.auditing.trees.tree_shape", refused)
         assert "decision tree" in render_text(findings).lower()
     assert [part["number"] for part in findings.to_dict()["measured"]["parts"]["parts"]] == list(range(1, 51))
+
+
+def test_a_copy_that_was_just_written_is_what_its_file_holds(tmp_path: Path) -> None:
+    for number, (model, domain) in enumerate(((grown(60), DOMAIN), (listed(20), LISTED))):
+        for counts in get_args(Counts):
+            copy, path = scrub(model, domain, counts=counts).model, tmp_path / f"{number}-{counts}.json"
+            write_model(copy, path)
+            assert just_written(copy, path, domain) == load_judged(path, domain)
+            # What a copy of the file would leave out is read again.
+            named = replace(copy, source="x" * 500)
+            write_model(named, path, overwrite=True)
+            again = just_written(named, path, domain)
+            assert again == load_judged(path, domain)
+            assert not again.form.canonical

@@ -162,9 +162,11 @@ class _Alone:
     ) -> float:
         if name not in self.scales:
             attribute, shared = self.domain[name], partial(self.domain.share, name)
-            numeric = isinstance(attribute, Integer | Real)
-            measure = attribute.measure if numeric and name not in self.domain.shares else shared
-            self.scales[name] = (_step(attribute) if numeric else None, measure)
+            if isinstance(attribute, Integer | Real):
+                own = shared if name in self.domain.shares else attribute.measure
+                self.scales[name] = _step(attribute), own
+            else:
+                self.scales[name] = None, shared
         step, measure = self.scales[name]
         if step is None:
             return 0.0

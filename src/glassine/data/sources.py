@@ -105,8 +105,8 @@ def _in_blocks(text: DelimitedText, dialect: CsvDialect) -> pl.DataFrame | None:
         for column in inferred(list(frame), dialect):
             # Of texts the own ones are kept: what was looked at holds those of other columns, too.
             typed[column.name].append(column if column.dtype != pl.String else frame[column.name])
-    numbers = ({pl.Int64}, {pl.Float64}, {pl.Int64, pl.Float64}, {pl.Boolean})
-    again = {name for name, parts in typed.items() if {part.dtype for part in parts} not in (*numbers, {pl.String})}
+    own = {name: {str(part.dtype) for part in parts} for name, parts in typed.items()}
+    again = {name for name, types in own.items() if len(types) > 1 and types != {"Int64", "Float64"}}
     if again:
         typed |= {name: [] for name in again}
         for frame, _ in text.blocks():

@@ -19,11 +19,11 @@ def measures(attribute: Integer | Real, edges: Sequence[float | Fraction]) -> li
     [3, 6, 1]
     """
     lo, hi = attribute.lo, attribute.hi
+    ups: list[int | Fraction]
     if attribute.codes:
         return [attribute.measure(left, right) for left, right in pairwise(edges)]
-    ups: list[int | Fraction]
     if isinstance(attribute, Integer):
-        ups = [lo - 1 if edge < lo else hi if edge >= hi else math.floor(edge) for edge in edges]
+        ups = [int(lo) - 1 if edge < lo else int(hi) if edge >= hi else math.floor(edge) for edge in edges]
     elif attribute.resolution is None:
         bottom, top = exact(lo), exact(hi)
         ups = [bottom if edge <= lo else top if edge >= hi else exact(edge) for edge in edges]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Literal as OneOfTexts
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -150,9 +150,9 @@ class DecisionTree(Displayed, Model):
         if self.counts_are_exact:
             self._check_counts()
 
-    def with_nodes(self, nodes: Sequence[Node]) -> DecisionTree:
+    def with_nodes(self, nodes: Sequence[Node]) -> Self:
         """Return the tree with other nodes of the same shape, attributes and evidence, which are not checked again."""
-        tree = object.__new__(DecisionTree)
+        tree = object.__new__(type(self))
         own = {one.name: getattr(self, one.name) for one in fields(self)}
         for name, value in {**own, "nodes": tuple(nodes)}.items():
             object.__setattr__(tree, name, value)

@@ -161,7 +161,7 @@ MOST_QUOTED = 100
 
 def oddities(model: DecisionTree | RuleList, possible: Worlds) -> list[str]:
     """Return what is odd about a model in a domain: shadowed rules, empty defaults, contradictions, holes."""
-    out, unreadable = [], []
+    out, unreadable = list[str](), list[str]()
     if possible.covered < possible.space.total:
         out.append("some possible records satisfy no branch of a split")
     noun = "leaf" if isinstance(model, DecisionTree) else "rule"
