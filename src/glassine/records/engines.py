@@ -71,12 +71,6 @@ TOGETHER = 8
 # What is made of a batch, on whatever machine it lies. Both can be sent to another process.
 
 
-def _most(numbers: pl.Series) -> int:
-    """Return the largest of whole numbers, 0 of none."""
-    most: Any = numbers.max()
-    return int(most or 0)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Distinct:
     """The distinct coded records of a batch, and how often each occurs."""
@@ -390,7 +384,8 @@ class LazyTable:
         keys = Keys.of(attributes, cuts or {})
         grouped = self._asked(keys, attributes, weights=weights)
         if weights is not None:
-            check_weights(_most(grouped["invalid"]), weights)
+            # Of a column of whole numbers polars says no type.
+            check_weights(int(grouped["invalid"].max() or 0), weights)  # type: ignore[arg-type]
         return self._groups(keys, grouped)
 
     def parts(self, attributes: Mapping[str, Attribute], *, cuts: Cuts, queries: int = 1) -> Iterator[Groups]:
@@ -455,7 +450,8 @@ class LazyTable:
             share=share,
         )
         grouped = ask(frame, question)
-        question.refuse(_most(grouped["refused"]))
+        # As above: a whole number.
+        question.refuse(int(grouped["refused"].max() or 0))  # type: ignore[arg-type]
         return grouped
 
     def _groups(self, keys: Keys, grouped: pl.DataFrame) -> Groups:
