@@ -21,8 +21,8 @@ from glassine.auditing.findings import (
     NO_HOLDOUT,
     NO_SENSITIVE,
     OF_THE_MODEL,
-    Deferred,
     DisclosureFinding,
+    LazyTuple,
     MembershipFinding,
     PartsFinding,
     ReconstructionFinding,
@@ -223,8 +223,8 @@ def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
     own = Suppression(0) if noisy and subject.accepted else suppression
     counted = not noisy and (people is not None or list(sizes) != list(subject.occupancy.published))
     return PartsFinding(
-        parts=Deferred(lambda: describe_parts(model, policy, own, learned, sizes, people, noisy=noisy)),
-        nodes=Deferred(lambda: tree_shape(model)),
+        parts=LazyTuple(lambda: describe_parts(model, policy, own, learned, sizes, people, noisy=noisy)),
+        nodes=LazyTuple(lambda: tree_shape(model)),
         counted=counted,
     )
 

@@ -28,8 +28,8 @@ from glassine.auditing.criterion import Check
 from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.policies import PolicyFinding
 from glassine.auditing.findings.values import (
-    Deferred,
     DomainSummary,
+    LazyTuple,
     ModelSummary,
     ReleaseSummary,
     SeveralSummary,
@@ -402,7 +402,7 @@ def plain_value(value: object) -> Any:
         return {field.name: plain_value(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(name): plain_value(item) for name, item in value.items()}
-    if isinstance(value, tuple | list | Deferred):
+    if isinstance(value, tuple | list | LazyTuple):
         return [plain_value(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None

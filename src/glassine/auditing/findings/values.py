@@ -229,8 +229,8 @@ class TreeNode:
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Deferred(Sequence[T_co]):
-    """Values of many parts, such as every leaf in words, which are made where somebody looks at them.
+class LazyTuple(Sequence[T_co]):
+    """Values of many parts, such as every leaf in words, which are made when they are asked for.
 
     They equal a tuple of the same values, and are copied and pickled as one.
     """
@@ -260,7 +260,7 @@ class Deferred(Sequence[T_co]):
         return iter(self._made())
 
     def __eq__(self, other: object) -> bool:
-        return self._made() == (other._made() if isinstance(other, Deferred) else other)
+        return self._made() == (other._made() if isinstance(other, LazyTuple) else other)
 
     def __hash__(self) -> int:
         return hash(self._made())
