@@ -98,6 +98,61 @@ def circles(imported: Mapping[str, set[str]]) -> list[str]:
     return [name for name in imported if name in reached(name)]
 
 
+def _statements(node: ast.AST, *, inside: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """Yield the imports of a module that run, and whether each stands in a function; guarded ones are left out."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.Import, ast.ImportFrom)):
+            yield child, inside
+        elif not isinstance(child, ast.Try) and not (
+            isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test)
+        ):
+            yield from _statements(child, inside=inside or isinstance(child, ast.FunctionDef))
+
+
+def movable_imports(package: Path) -> list[str]:
+    """Return the imports in functions whose modules a file loads anyway: at the top they would cost nothing."""
+    modules = sources(package)
+    homes = {
+        (".".join(stub.parent.relative_to(package.parent).parts), alias.name): node.module
+        for stub in package.rglob("__init__.pyi")
+        for node in ast.walk(ast.parse(stub.read_text()))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    """Names that a room finds when they are asked for, and the module of each."""
+
+    def named(node: ast.Import | ast.ImportFrom) -> set[str]:
+        if isinstance(node, ast.Import):
+            names = {alias.name for alias in node.names}
+        else:
+            base = node.module or ""
+            below = {f"{base}.{alias.name}" for alias in node.names} & set(modules)
+            names = {base} | below | {homes.get((base, alias.name)) or base for alias in node.names}
+        return {name.rsplit(".", above)[0] for name in names for above in range(name.count(".") + 1)}
+
+    imports = {name: list(_statements(ast.parse(text))) for name, (_, text) in modules.items()}
+    at_top = {
+        name: {target for node, inside in found if not inside for target in named(node)}
+        for name, found in imports.items()
+    }
+
+    def loaded(start: str) -> set[str]:
+        seen: set[str] = set()
+        ahead = [start]
+        while ahead:
+            for target in at_top.get(ahead.pop(), set()) - seen:
+                seen.add(target)
+                ahead.append(target)
+        return seen
+
+    return [
+        f"{name}:{node.lineno}"
+        for name, found in imports.items()
+        for node, inside in found
+        if inside and named(node) <= loaded(name) | {name.rsplit(".", above)[0] for above in range(name.count(".") + 1)}
+    ]
+
+
 def room(module: str) -> str:
     """Return the room of a module: the first folder or file below the package."""
     return [*module.split("."), "the package itself"][1]
@@ -237,6 +292,7 @@ def figures(package: Path) -> dict[str, object]:
         "stop words in strings": sum(stops("\n".join(texts(text))).total() for _, text in modules.values()),
         "class names in several modules": len(classes(modules)),
         "imports inside functions": sum(imports_in_functions(text) for _, text in modules.values()),
+        "of these, imports that would cost nothing at the top": len(movable_imports(package)),
         "comments per 100 lines of code": round(100 * said / max(code.total(), 1), 1),
         "code lines": code.total(),
         **{f"code lines of {name}": n for name, n in code.most_common()},

@@ -24,7 +24,8 @@ from glassine.auditing.api import KINDS
 from glassine.auditing.findings import Findings, SeveralSummary
 from glassine.auditing.release import ReleaseSubject
 from glassine.auditing.schema import MEASURED, schema
-from glassine.auditing.several import SeveralModels, SeveralSubject
+from glassine.auditing.several import SeveralSubject
+from glassine.auditing.several_models import SeveralModels
 from glassine.auditing.subject import Subject
 from glassine.auditing.tree_figures import TreeSubject
 from glassine.domain import Between, Integer

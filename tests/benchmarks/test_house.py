@@ -52,6 +52,20 @@ def test_a_small_house_has_the_figures_that_can_be_counted_by_hand(tmp_path: Pat
     assert (found["code lines"], found["code lines of errors"], found["code lines of cli"]) == (10, 4, 1)
 
 
+def test_an_import_that_a_file_has_loaded_anyway_stands_at_the_top(tmp_path: Path) -> None:
+    files = {
+        "__init__.py": "",
+        "deep.py": "import json\n",
+        "near.py": "from pkg import deep\n",
+        "user.py": "from pkg import near\n\n\ndef f():\n import json\n from pkg.deep import json\n import csv\n",
+    }
+    for path, text in files.items():
+        (tmp_path / "pkg").mkdir(exist_ok=True)
+        (tmp_path / "pkg" / path).write_text(text)
+    assert house.movable_imports(tmp_path / "pkg") == ["pkg.user:5", "pkg.user:6"]
+    assert house.movable_imports(house.ROOT / "src" / "glassine") == []
+
+
 @pytest.mark.slow
 def test_the_house_of_this_package_has_no_circle() -> None:
     found = house.structure(house.arrows(house.sources(house.ROOT / "src" / "glassine")))

@@ -17,7 +17,7 @@ import glassine.report.evidence
 from glassine import AuditSettings, Category, Domain, Integer, Policy, audit, parse_rules
 from glassine.auditing.findings.root import SCHEMA as FINDINGS
 from glassine.auditing.findings.root import SignOff
-from glassine.auditing.several import SeveralModels
+from glassine.auditing.several_models import SeveralModels
 from glassine.errors import InvalidParameterError
 from glassine.learners import PrivateTreeClassifier
 from glassine.privacy.certificate import LOSS_BOUND, Certificate

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from glassine import write_model
 from glassine.formats import load_file
+from tests.auditing.test_several_regressions import frame, tables
 from tests.cli.running import Run
 from tests.formats.test_regressions import DOMAIN, FILES
 
@@ -23,3 +25,17 @@ def test_statements_settle_a_table_of_coefficients(tmp_path: Path, run: Run) -> 
     stated = ("--n", "200", "--family", "binomial", "--errors", "model")
     assert run("audit", table, *stated, cwd=tmp_path).status == 0
     assert "must be one of gaussian" in run("audit", table, "--family", "beta", cwd=tmp_path).err
+
+
+def test_tables_are_audited_together_at_the_command_line(tmp_path: Path, run: Run) -> None:
+    for name, model in zip(("all.json", "few.json"), tables(0, 1), strict=True):
+        write_model(model, tmp_path / name)
+    frame().write_csv(tmp_path / "people.csv")
+    command = ("audit", "all.json", "few.json", "--together")
+    done = run(*command, cwd=tmp_path)
+    assert done.status == 1, done.err
+    assert "--samples COLUMN" in done.out.replace("\n", " ")
+    counted = run(*command, "--data", "people.csv", "--samples", "all", "--samples", "few", cwd=tmp_path)
+    assert counted.status == 1, counted.err
+    assert "Outcomes of single records follow" in counted.out.replace("\n    ", " ")
+    assert "of several tables" in run("audit", "all.json", "--samples", "all", cwd=tmp_path).err

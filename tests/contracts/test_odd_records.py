@@ -28,7 +28,7 @@ from glassine.attacks.bins import leak_bins
 from glassine.attacks.reconstruction.entropy import reconstruct
 from glassine.auditing import AuditSettings
 from glassine.auditing.release_inputs import _read as side_of
-from glassine.auditing.several import SeveralModels
+from glassine.auditing.several_models import SeveralModels
 from glassine.comparison.records import read_labelled
 from glassine.data.deviations import bounds, sentence
 from glassine.data.inference import broken_rules

@@ -33,7 +33,7 @@ from glassine.auditing.judging import judge
 from glassine.auditing.policy import Policy
 from glassine.auditing.remedy import remedy
 from glassine.auditing.schema import MEASURED
-from glassine.auditing.several import SeveralModels
+from glassine.auditing.several_models import SeveralModels
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.domain import Between, Domain, Integer

@@ -8,7 +8,7 @@ import pytest
 from glassine.attacks.outcome import Below
 from glassine.auditing import AuditSettings
 from glassine.auditing.findings import Findings
-from glassine.auditing.several import SeveralModels
+from glassine.auditing.several_models import SeveralModels
 from glassine.models import DecisionTree, Evidence, Node
 from glassine.report import render_html, render_text, several_page
 from glassine.report.blocks import Paragraph

@@ -21,7 +21,7 @@ from glassine.auditing.policy import Policy
 from glassine.domain import Between, Binary, Category, Domain, ExactlyOne, Implies, Integer, Real
 from glassine.domain.grid import on_grid, public_grid, with_cuts
 from glassine.domain.single import single_sides
-from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, InvalidParameterError
+from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.surrogates import ContrastConstraints, SurrogateExplainer
 from glassine.surrogates.group_trees import where_trees_split
@@ -394,7 +394,6 @@ def test_representatives_are_possible_records(distance: str) -> None:
         {"n_closest": 0},
         {"random_state": -1},
         {"random_state": "seed"},
-        {"domain": {"a": 1}},
         {"classes": (0, 0)},
         {"classes": ()},
         {"classes": 3},
@@ -408,6 +407,12 @@ def test_parameters_out_of_range_are_refused(parameters: dict[str, Any]) -> None
     given: dict[str, Any] = {"k": 10, **parameters}
     with pytest.raises(InvalidParameterError):
         SurrogateExplainer(lambda X: X[:, 0] > 0, **given).fit(X, X[:, 0] > 0)
+
+
+def test_a_domain_that_is_none_is_refused() -> None:
+    X = numbers(60, 2)
+    with pytest.raises(InvalidDomainError, match="domain must be a Domain or None, got dict"):
+        SurrogateExplainer(lambda X: X[:, 0] > 0, k=10, domain={"a": 1}).fit(X, X[:, 0] > 0)  # type: ignore[arg-type]
 
 
 def test_true_labels_are_needed_where_they_are_used_and_checked() -> None:

@@ -33,7 +33,7 @@ from glassine.records.containers import is_lazy
 KINDS = {
     "builtins.list": "glassine.auditing.several.SeveralSubject",
     "builtins.tuple": "glassine.auditing.several.SeveralSubject",
-    "glassine.auditing.several.SeveralModels": "glassine.auditing.several.SeveralSubject",
+    "glassine.auditing.several_models.SeveralModels": "glassine.auditing.several.SeveralSubject",
     "glassine.formats.judged.EnsembleFile": "glassine.auditing.ensemble.EnsembleSubject",
     "glassine.models.ensemble.TreeEnsemble": "glassine.auditing.ensemble.EnsembleSubject",
     "glassine.surrogates.measuring.MeasuredExplainer": "glassine.auditing.release.ReleaseSubject",

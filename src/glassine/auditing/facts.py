@@ -50,6 +50,7 @@ Kind: TypeAlias = Literal[
     "release",
     "release as published",
     "several models",
+    "several regressions",
     "private summary",
 ]
 
@@ -57,6 +58,7 @@ PARTS = {
     "rule list": ("rule", "rules"),
     "regression": ("column", "columns"),
     "ensemble": ("leaf of any tree", "leaves of all trees"),
+    "several regressions": ("difference between samples", "differences between samples"),
 } | dict.fromkeys(("additive model", "private summary"), ("bin", "bins"))
 """What a part of a subject and several are called, where they are not leaves."""
 
@@ -251,6 +253,11 @@ class Case:
         return None
 
     @property
+    def indivisible(self) -> bool:
+        """Whether the subject has one part, which cannot be merged with another."""
+        return False
+
+    @property
     def counted(self) -> str:
         """What was counted: records, or people where persons were stated."""
         return "people" if self.people else "records"
@@ -263,7 +270,7 @@ class Case:
     @property
     def covered(self) -> bool:
         """Whether an accepted guarantee covers the whole subject, so that it answers for what would be measured."""
-        return self.accepted and self.kind != "several models"
+        return self.accepted and self.kind not in ("several models", "several regressions")
 
     @property
     def part(self) -> str:

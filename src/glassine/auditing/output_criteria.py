@@ -10,8 +10,10 @@ from glassine.auditing.criterion import (
     BYTES,
     COUNTED,
     FILES,
+    ONE_SAMPLE,
     RECORDS,
     ROUNDED_SHARE,
+    SAMPLED,
     VALUES,
     WITHOUT,
     Check,
@@ -171,7 +173,8 @@ RESIDUAL_DEGREES: Criterion[int, float] = Criterion(
     "baseline hazard, a design matrix, outcomes of a model with as many parameters as records.",
     unmeasured="Whether values of single records follow is not known: {reason}",
     by_guarantee=covered_of(OF_REGRESSIONS, ", single values included"),
-    remedies={"regression": WITHOUT},
+    remedies={"regression": WITHOUT, "several regressions": ONE_SAMPLE},
+    inputs={"several regressions": SAMPLED},
 )
 def FITTED_VALUES(limit: int, fitted: FittedValues, case: Case) -> Check:
     """Judge how many values of single records follow from a regression."""

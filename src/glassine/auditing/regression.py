@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,15 +16,16 @@ from glassine.auditing.facts import EffectiveParameters, Fact, FittedValues, Ina
 from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding, ModelSummary
 from glassine.auditing.findings.regression import ColumnFinding, RegressionFinding
 from glassine.auditing.identifiers import identifier_hint, identifiers_of, people_hint
-from glassine.auditing.inputs import AuditInputs, DataComparison, check_sensitive, compare_records
+from glassine.auditing.inputs import AuditInputs, DataComparison, check_sensitive, compare_records, on_shared
 from glassine.auditing.policy import Policy
 from glassine.auditing.subject import OpenedModel, Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import MEMBERSHIP, attacked
+from glassine.data.labels import Sample
 from glassine.data.table import RecordTable
 from glassine.domain import Integer, Real
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 from glassine.models.effects import Equal
 from glassine.models.implied import advantage_of_parameters, effective_parameters
 from glassine.models.indicators import indicator_bounds, not_bounded
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 CALIBRATED = ("gaussian", "binomial")
 """Families on whose regressions the law was calibrated, with any of their links."""
+SURVIVAL = re.compile(r"(?:survival::)?Surv\((?:time = )?[^,()]+, *(?:event = )?(?P<event>[^,()=]+)\)")
+"""What R's Cox regressions predict: a column of times and one of events."""
 HALF = 0.5
 """Leverage above which a record's outcome makes more than half of its fitted value."""
 PERFECT = 1 - 1e-12
@@ -406,9 +410,39 @@ def _membership(subject: RegressionSubject) -> Outcome[MembershipAttacks]:
     """Attack membership, with the attributes that the model reads; shadow models are refitted with its link."""
     if subject.inputs.public:
         return NotApplicable(OF_THE_MODEL)
+    if subject.model.link == "cox":
+        return _on_times(subject)
     if subject.model.link not in ("identity", "log", "logit", "softmax", "probit", "cloglog"):
         return NotApplicable("membership attacks need the outcome that a record is predicted to have.")
     return attacked(subject.model, subject.inputs, subject.model.tested, lambda members: _like(subject.model))
+
+
+def _on_times(subject: RegressionSubject) -> Outcome[MembershipAttacks]:
+    """Attack membership in a Cox regression, where it is known which column holds events."""
+    model, inputs = subject.model, subject.inputs
+    named = SURVIVAL.fullmatch(model.target)
+    event = inputs.settings.membership.event or (named["event"] if named is not None else None)
+    if inputs.holdout is None or inputs.data is None or inputs.target is None:
+        return attacked(model, inputs, model.tested, lambda members: None)  # says what is needed
+    if event is None:
+        return NotApplicable(
+            f"attacks on times need the column of 0/1 that says whether the event occurred ({parameter('event')})."
+        )
+    # Its tests of shift take a second to import.
+    from glassine.attacks.membership.survival import attack_survival
+
+    inputs.progress("membership")
+    members, others = on_shared(inputs.table, inputs.holdout, (*model.tested, event, inputs.target))
+    return Measured(
+        attack_survival(
+            model,
+            Sample(members, inputs.target),
+            event=event,
+            holdout=Sample(others, inputs.target),
+            confidence=inputs.settings.membership.confidence,
+            random_state=inputs.settings.random_state,
+        )
+    )
 
 
 def _like(model: RegressionModel) -> Any:

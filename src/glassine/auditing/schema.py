@@ -14,6 +14,7 @@ from glassine.auditing.findings.root import SCHEMA, Findings
 from glassine.auditing.regression import RegressionSubject
 from glassine.auditing.release import ReleaseSubject
 from glassine.auditing.several import SeveralSubject
+from glassine.auditing.several_regressions import SeveralRegressionsSubject
 from glassine.auditing.summaries import SummarySubject
 from glassine.auditing.trees import TreeSubject
 from glassine.codec import LARGEST
@@ -23,6 +24,7 @@ MEASURED: dict[str, Any] = {
     for kind in (
         ReleaseSubject,
         SeveralSubject,
+        SeveralRegressionsSubject,
         SummarySubject,
         AdditiveSubject,
         RegressionSubject,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
@@ -17,47 +17,37 @@ from glassine.attacks.reconstruction.joint_published import (
     read_models,
 )
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
+from glassine.attacks.reconstruction.records import reconstruct_records
 from glassine.attacks.reconstruction.systems import Search
 from glassine.auditing.facts import Bits, Fact, Sizes
 from glassine.auditing.findings import GuaranteeFinding, JointFinding, LeftOutModel, SeveralSummary, Standing
 from glassine.auditing.inputs import AuditInputs, DataComparison, compare_records
 from glassine.auditing.policy import Policy
 from glassine.auditing.reconstruction import Rows, compared, rows_measured
-from glassine.auditing.subject import WEIGHED, OpenedModel, Raw, Subject
+from glassine.auditing.several_models import SeveralModels
+from glassine.auditing.subject import ALONE, WEIGHED, OpenedModel, Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.data.table import as_table
 from glassine.errors import (
     CostLimitError,
+    GlassineError,
     InvalidDomainError,
+    InvalidParameterError,
     Text,
     UndefinedMeasureError,
+    UnsupportedModelError,
     marked,
     parameter,
 )
-from glassine.formats import ModelFile
+from glassine.formats import ModelFile, as_model
+from glassine.formats.canonical import FileForm
 from glassine.formats.loading import is_estimator
+from glassine.models import RegressionModel
 
 LISTED = 5
 """Largest number of records of a group that is sought, where the policy sets no limit."""
 ROUNDING = 1e-9
 """What is taken for the rounding of proved bits: a thousandth of the last digit that is shown, and less."""
-ALONE = "The checks judge what the models reveal together. Also audit each model separately."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeveralModels:
-    """Several models of the same records, and how to put them together."""
-
-    # Trees, rule lists, forests or fitted estimators, or files read by :func:`glassine.formats.load_file`, which are
-    # judged for everything in them; tuple.
-    models: tuple[Any, ...]
-    names: tuple[str, ...] | None = None  # Their names; "model 1" and so on by default
-    # counts, same_labels, smallest_group, time_limit: as for :func:`glassine.attacks.reconstruct_jointly`. Groups of
-    # fewer records than the policy's ``smallest_group`` are sought by default.
-    counts: str = "published"
-    same_labels: bool = True
-    smallest_group: int | None = None
-    time_limit: float = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +71,14 @@ class SeveralSubject(Subject):
         )
         plain = tuple(model.model if isinstance(model, ModelFile) else model for model in models)
         value, estimator = replace(published, models=plain), any(map(is_estimator, models))
+        tables = [_as_regression(one) for one in plain]
+        if any(table is not None for table in tables):
+            return _of_regressions(value, tables, artefact, files, estimator)
+        if published.samples is not None:
+            raise InvalidParameterError(
+                f"{parameter('samples')} are of regressions; these models are judged by their counts.",
+                remedy="Leave them out.",
+            )
         return OpenedModel(kind=cls, artefact=artefact, value=value, files=files, estimator=estimator)
 
     @classmethod
@@ -189,6 +187,37 @@ class SeveralSubject(Subject):
                 yield "No dataset that meets all counts was found in time; the bounds hold if there is one."
         yield from self.comparison.notes(self.inputs.suppression)
         yield ALONE
+
+
+def _as_regression(model: object) -> RegressionModel | None:
+    """Return a model, or a fitted estimator, as a regression; None where it is none."""
+    if not is_estimator(model):
+        return model if isinstance(model, RegressionModel) else None
+    try:
+        value = as_model(model)
+    except GlassineError:
+        return None  # An ensemble of trees
+    return value if isinstance(value, RegressionModel) else None
+
+
+def _of_regressions(
+    value: SeveralModels,
+    tables: Sequence[RegressionModel | None],
+    artefact: Any,
+    files: tuple[FileForm, ...],
+    estimator: bool,
+) -> OpenedModel:
+    """Return several regressions as they were opened; raise where other models stand among them."""
+    from glassine.auditing.several_regressions import SeveralRegressionsSubject
+
+    regressions = tuple(table for table in tables if table is not None)
+    if len(regressions) < len(tables):
+        raise UnsupportedModelError(
+            "regressions are judged together with regressions alone.",
+            remedy="Audit the other models together, or each alone.",
+        )
+    plain = replace(value, models=regressions)
+    return OpenedModel(kind=SeveralRegressionsSubject, artefact=artefact, value=plain, files=files, estimator=estimator)
 
 
 def _facts(several: SeveralSubject, outcome: Outcome[JointReconstruction], raw: Raw) -> dict[str, Fact[Any]]:
@@ -315,8 +344,6 @@ def _hide_joint(joint: JointReconstruction, suppression: Suppression) -> JointFi
 
 
 def _rows(subject: SeveralSubject) -> Outcome[Rows]:
-    from glassine.attacks.reconstruction.records import reconstruct_records
-
     published, inputs = subject.published, subject.inputs
     if inputs.domain is None:
         return NotApplicable("rows are rebuilt in a domain, and none was given.")

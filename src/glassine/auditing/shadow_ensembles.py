@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import clone
+
 from glassine.data.table import RecordTable, as_table
 from glassine.models import TreeEnsemble
 
@@ -18,8 +20,6 @@ def shadow_ensemble(ensemble: TreeEnsemble, records: RecordTable) -> Any:
 
     Of a fitted estimator it is a clone, a forest with at most 100 trees; of a file a learner of scikit-learn.
     """
-    from sklearn.base import clone
-
     if ensemble.estimator is not None:
         learner = clone(getattr(ensemble.estimator, "best_estimator_", ensemble.estimator))
         if ensemble.combined == "mean" and ensemble.n_trees > MOST_TREES:

@@ -9,6 +9,7 @@ import numpy as np
 from glassine.auditing.criterion import (
     APART,
     OCCURRENCES,
+    ONE_SAMPLE,
     RECORDS,
     ROUNDED_SHARE,
     Check,
@@ -266,6 +267,7 @@ SMALLEST_GROUP = _of_groups(
     remedies={
         "release": lambda limit: remedy(
             f"Explain again with groups of at least {limit} {{units}}: {{step}}.", "explain", k=limit
-        )
+        ),
+        "several regressions": ONE_SAMPLE,
     },
 )

@@ -35,6 +35,7 @@ WEIGHED = (
     "The sizes in {whose} are sums of weights, which are numbers of records only if no weights were used in training. "
     "Pass the training data, or have the publisher state it."
 )
+ALONE = "The checks judge what the models reveal together. Also audit each model separately."
 NOT_COUNTED = "the models of this kind are not counted."
 OF_PERSONS = (
     "The model's guarantee is for people, who may have several records each, but records were counted. Name the "

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from glassine.auditing.remedy import Remedy
 from glassine.cli.audit_options import OPTIONS, AuditOptions
 from glassine.cli.naming import in_options, listed, options_of
 from glassine.cli.options import given
@@ -121,6 +122,8 @@ def audit_command(options: AuditOptions) -> None:
             verdicts = [replace(one, findings=one.findings and one.findings.public()) for one in verdicts]
         print_value(_plain_verdicts(verdicts) if report.as_json else _verdict_table(verdicts, printed), report.as_json)
         raise typer.Exit(_worst_status(verdicts))
+    if options.samples and not (options.together and several):
+        raise InvalidParameterError("--samples is of several tables.", remedy="Name them, and add --together.")
     if options.together and not several:
         raise InvalidParameterError("--together needs several models.", remedy="Name them, or leave it out.")
     try:
@@ -216,8 +219,6 @@ def _finished(findings: Findings, files: dict[str, FileContent | None], options:
         and records.data is None
         and any("data" in one.parameters for one in findings.advice)
     ):
-        from glassine.auditing.remedy import Remedy
-
         more = Remedy(text=IN_PIPELINES, plain=IN_PIPELINES_PLAIN)
         findings = replace(findings, advice=(*findings.advice, more))
     return findings.public() if options.report.audience == "public" else findings
@@ -255,7 +256,7 @@ def _findings_on(path: Path, options: AuditOptions) -> Findings:
 def _together(options: AuditOptions) -> Findings:
     """Audit what several models of the same records reveal together."""
     from glassine.auditing.api import audit
-    from glassine.auditing.several import SeveralModels
+    from glassine.auditing.several_models import SeveralModels
 
     files = [read_once(path) for path in options.models]
     domain_file = opened(options.domain)
@@ -270,11 +271,15 @@ def _together(options: AuditOptions) -> Findings:
         models = tuple(load_whole(file, domain, options.reading.trust_pickle) for file in files)
         data = None if records.data is None else read_records(records.data, options.written, Purpose.ORDINARY, domain)
         findings = audit(
-            SeveralModels(models=models, names=tuple(path.name for path in options.models)),
+            SeveralModels(
+                models=models,
+                names=tuple(path.name for path in options.models),
+                samples=None if options.samples is None else tuple(options.samples),
+            ),
             data,
             domain=domain,
             policy=limits,
-            settings=options.settings(max_steps=options.max_steps, progress=progress),
+            settings=options.settings(statements=options.stated.value, max_steps=options.max_steps, progress=progress),
         )
     named = {f"model {number}": file for number, file in enumerate(files, start=1)}
     return _finished(findings, {**named, "domain": domain_file, "policy": policy_file}, options)
@@ -346,7 +351,10 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
                 criterion=None if asked.criterion is None else asked.criterion.replace("-", "_"),
                 splits=asked.splits,
                 membership=MembershipSettings(
-                    n_shadows=membership.shadows, confidence=membership.confidence, seconds=membership.shadow_seconds
+                    n_shadows=membership.shadows,
+                    confidence=membership.confidence,
+                    seconds=membership.shadow_seconds,
+                    event=membership.event,
                 ),
                 disclosure=settings,
                 statements=options.stated.value,

@@ -30,6 +30,7 @@ from glassine.cli.releases import KeyOption, PrivateKeyOption
 from glassine.cli.writing import check_ending, check_outputs, one_line, print_value, tell, write_by_ending
 from glassine.errors import GlassineError, InvalidModelError, InvalidParameterError, UnreadableFileError
 from glassine.files import read_json, read_once, read_text, write_json
+from glassine.privacy.signing import read_public_key
 
 if TYPE_CHECKING:
     from glassine.auditing.copies import Origin
@@ -133,7 +134,6 @@ def origin_of(read: ModelFile, data: bytes, certificate: Certificate, copy: Copy
 def read_certificate(path: Path, public_key: Path | None = None) -> tuple[Certificate, str | None]:
     """Return the certificate of a file and the key that signed it; a signature of it is checked."""
     from glassine.privacy.certificate import SIGNED, Certificate
-    from glassine.privacy.signing import read_public_key
 
     key = None if public_key is None else read_public_key(public_key)
     try:

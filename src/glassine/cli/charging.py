@@ -13,6 +13,7 @@ from glassine.cli.process import STANDING, uninterrupted
 from glassine.cli.writing import say, tell
 from glassine.errors import GlassineError, InvalidParameterError, UnreadableFileError
 from glassine.files import write_text
+from glassine.privacy.exact import decimal_above
 
 if TYPE_CHECKING:
     from glassine.privacy.ledger import Entry, Ledger
@@ -86,7 +87,6 @@ class Charge:
     def _certify(entry: Entry, path: Path) -> None:
         """Write the certificate of a charge for which nothing was released."""
         from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
-        from glassine.privacy.exact import decimal_above
 
         certificate = Certificate(
             epsilon=decimal_above(entry.epsilon),

@@ -10,6 +10,7 @@ from typing import Annotated
 from glassine.cli.options import argument, flag, option
 from glassine.cli.writing import say, tell
 from glassine.errors import GlassineError
+from glassine.privacy.signing import read_public_key
 
 
 def desk_command(
@@ -34,7 +35,6 @@ def desk_command(
     """
     from glassine.desk import Desk, Person, create_desk
     from glassine.desk.serving import serve
-    from glassine.privacy.signing import read_public_key
 
     if not workers >= 1:
         raise GlassineError(f"--workers must be at least 1, got {workers}.")

@@ -32,9 +32,16 @@ from glassine.cli.process import concluding
 from glassine.cli.progress import stages
 from glassine.cli.reading import load_judged, read_records, stated_domain
 from glassine.cli.writing import check_ending, check_outputs, print_value, say, tell
+from glassine.domain import Between, Category, OneOf
+from glassine.domain.domain import from_dict, to_dict, to_text
+from glassine.domain.forms import form_of_literals, read_codebook, to_toml, toml_of
+from glassine.domain.toml import FILL_IN, SCHEMA
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError, worded
 from glassine.files import write_text
+from glassine.records.columns import values_of
+from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
+from glassine.records.scalars import written_twice
 
 if TYPE_CHECKING:
     from glassine.data.table import RecordTable
@@ -229,9 +236,6 @@ def _shown(names: Sequence[str]) -> str:
 
 def _write(domain: Domain, output: Path | None, comments: Mapping[str, list[str]]) -> None:
     """Write a domain as JSON, or as TOML with comments; print it if there is no file."""
-    from glassine.domain.domain import to_text
-    from glassine.domain.forms import to_toml
-
     if output is not None and output.suffix.lower() == ".toml":
         write_text(to_toml(domain, comments) + "\n", output)
     elif output is not None:
@@ -243,7 +247,6 @@ def _write(domain: Domain, output: Path | None, comments: Mapping[str, list[str]
 
 def tested_literals(model: PublishedModel | TreeEnsemble) -> list[Literal]:
     """Return the conditions of a model, thresholds and groups of an additive one among them."""
-    from glassine.domain import Between, Category, OneOf
     from glassine.models import AdditiveModel, NumericBins, RegressionModel, TreeEnsemble
 
     if isinstance(model, TreeEnsemble):
@@ -281,10 +284,6 @@ def new_command(
 
     Exit status: 0 when it was written, 2 if not.
     """
-    from glassine.domain.domain import from_dict, to_dict
-    from glassine.domain.forms import form_of_literals, read_codebook, toml_of
-    from glassine.domain.toml import FILL_IN, SCHEMA
-
     if model is None and codebook is None:
         raise InvalidParameterError("a domain needs a source.", remedy="Give --model, --codebook or both.")
     check_outputs([output], [model, codebook], overwrite=overwrite)
@@ -370,10 +369,6 @@ def check_command(
 
 def _tell_of_spellings(declared: Domain) -> None:
     """Say which declared texts write one number: a column of numbers can hold one of them alone."""
-    from glassine.domain import Category
-    from glassine.records.columns import values_of
-    from glassine.records.scalars import written_twice
-
     for name in declared:
         attribute = declared[name]
         for texts in written_twice(values_of(attribute)) if isinstance(attribute, Category) else ():
@@ -384,7 +379,6 @@ def _tell_of_spellings(declared: Domain) -> None:
 def _tell_of_lines(data: Path, written: RecordsFileOptions, declared: Domain, table: RecordTable) -> None:
     """Say how many records a private fit would read otherwise, which takes each line for one."""
     from glassine.data.sources import differing
-    from glassine.records.headers import RecordsFile
 
     if table.source is None or table.source.typed:
         return

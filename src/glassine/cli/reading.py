@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from glassine.cli.naming import in_commands, in_options, listed, nearest
 from glassine.cli.steps import READING
 from glassine.cli.writing import tell
+from glassine.domain import Category, Domain, OneOf, Real
 from glassine.errors import (
     GlassineError,
     InvalidDataError,
@@ -28,6 +29,9 @@ from glassine.errors import (
 )
 from glassine.files import FileContent, read_once
 from glassine.records import schema
+from glassine.records.files import columns_of_file, contents, header_of
+from glassine.records.headers import RecordsFile
+from glassine.records.lines import WINDOWS
 from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
@@ -36,11 +40,10 @@ if TYPE_CHECKING:
     from glassine.auditing.samples import Unopened
     from glassine.cli.options import RecordsFileOptions
     from glassine.data.table import RecordTable
-    from glassine.domain import Attribute, Domain
+    from glassine.domain import Attribute
     from glassine.formats import EnsembleFile, ModelFile, PublishedModel
     from glassine.models import DecisionTree, RuleList
     from glassine.records.containers import Schema
-    from glassine.records.headers import RecordsFile
     from glassine.surrogates import SurrogateRelease
 
 OWN_SCHEMA = re.compile(r"glassine\.[a-z-]{1,40}/[0-9]{1,3}")
@@ -63,8 +66,6 @@ def read_domain(path: str | os.PathLike[str] | None) -> Domain | None:
 
 def stated_domain(path: str | os.PathLike[str]) -> Domain:
     """Return the domain of a file, JSON or TOML by its ending."""
-    from glassine.domain import Domain
-
     try:
         return Domain.read(path)
     except UnreadableFileError as error:
@@ -99,8 +100,6 @@ def read_records(
     """Return the records of a file as :func:`glassine.data.sources.read_table`, and say which encoding was assumed."""
     # Of a private fit nothing is said that would follow from the records.
     from glassine.data.sources import read_table
-    from glassine.records.headers import RecordsFile
-    from glassine.records.lines import WINDOWS
 
     with in_options(OF_FILES):
         table = read_table(RecordsFile(path=path, dialect=written.dialect), purpose, domain, attributes=attributes)
@@ -116,9 +115,6 @@ def records_file(
     """Return the records of a private fit, which are not opened, and what their header says."""
     # Values that are no numbers will count as missing without a word, so that decimal commas are asked about where the
     # header and the domain make them likely.
-    from glassine.records.files import header_of
-    from glassine.records.headers import RecordsFile
-
     declared = {**{name: domain[name] for name in domain}, **attributes}
     file = RecordsFile(path=path, dialect=written.dialect, declared=declared)
     with in_options(OF_FILES):
@@ -128,11 +124,8 @@ def records_file(
     return file, columns
 
 
-def header_of(path: Path, written: RecordsFileOptions, domain: Domain | None = None) -> tuple[str, ...] | None:
+def columns_of_header(path: Path, written: RecordsFileOptions, domain: Domain | None = None) -> tuple[str, ...] | None:
     """Return the columns of a file of records without reading a record; None where its first line does not say."""
-    from glassine.records.files import columns_of_file, contents
-    from glassine.records.headers import RecordsFile
-
     if path.is_dir() or not os.access(path, os.R_OK):
         contents(path)  # which says why it cannot
     if not path.is_file():
@@ -175,7 +168,7 @@ def unopened(
             tell_repeats(table, columns.get("person"))
         return table
 
-    names = header_of(path, written, domain)
+    names = columns_of_header(path, written, domain)
     if names is not None:
         check(names)
     return Unopened(names, opening)
@@ -183,8 +176,6 @@ def unopened(
 
 def _ask_for_commas(path: Path, domain: Domain | None) -> None:
     """Point out numbers of a file that may have decimal commas, by its header and the domain alone."""
-    from glassine.domain import Real
-
     columns = [] if domain is None else [name for name in domain if isinstance(domain[name], Real)]
     if columns:
         tell(
@@ -362,7 +353,9 @@ def with_inputs(
         of_records = {role: option for role, option in (options or {}).items() if option} | _typed(
             {role: path for role, path in records.items() if path is not None}
         )
-    names |= {role: (options or {}).get(role) or "" for role in (READING, "n_records")}
+    # A target without records is that of the domain.
+    typed = (READING, "n_records", *(("target",) if data is None else ()))
+    names |= {role: (options or {}).get(role) or "" for role in typed}
     inputs, findings = input_files(**files, **records), in_commands(findings, names, of_records)
     if findings.holder is None:
         return replace(findings, inputs=inputs)
@@ -428,7 +421,6 @@ def load_release(file: FileContent) -> SurrogateRelease:
 
 def written_values(model: Any, sensitive: str) -> dict[str, Attribute]:
     """Return the columns that a tree reads as texts, and the attribute that it predicts: 01 is to stay 01."""
-    from glassine.domain import Category, OneOf
     from glassine.models import DecisionTree
 
     texts: dict[str, list[str]] = {}
@@ -443,8 +435,6 @@ def written_values(model: Any, sensitive: str) -> dict[str, Attribute]:
 
 def identifiers(person: str | None) -> dict[str, Attribute]:
     """Return how identifiers are read: as written, so that 01 and 1 are two persons."""
-    from glassine.domain import Category
-
     return {} if person is None else {person: Category(("an identifier",))}
 
 

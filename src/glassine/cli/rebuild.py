@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from glassine.attacks.reconstruction.row_result import RowReconstruction
     from glassine.auditing.findings import Findings
     from glassine.auditing.policy import Policy
-    from glassine.auditing.several import SeveralModels
+    from glassine.auditing.several_models import SeveralModels
     from glassine.domain import Domain
 
 NAMES = {
@@ -245,7 +245,7 @@ def rebuild_command(
     rows could be rebuilt, or the models contradict one another; 3 inconclusive.
     """
     from glassine.attacks import Search, reconstruct_records
-    from glassine.auditing.several import SeveralModels
+    from glassine.auditing.several_models import SeveralModels
 
     models, output, rows = published.models, solver.output, solver.rows
     have_data = published.data is not None

@@ -31,6 +31,7 @@ from glassine.cli.steps import option_of
 from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import BlackBoxError, GlassineError, InvalidParameterError, UnreadableFileError, marked
 from glassine.files import parse_json
+from glassine.privacy.signing import make_keys
 
 if TYPE_CHECKING:
     from glassine.domain.attributes import Scalar
@@ -300,8 +301,6 @@ def keys_command(
 
     Exit status: 0 when both were written, 2 if not.
     """
-    from glassine.privacy.signing import make_keys
-
     # Whatever exists is refused where it is made: no option replaces a key.
     check_outputs([private, public], [], overwrite=True)
     key = make_keys(private, public)

@@ -14,6 +14,7 @@ from glassine.cli.ledger import sentence
 from glassine.cli.writing import one_line
 from glassine.domain import Between, Category, Domain
 from glassine.errors import first_of
+from glassine.models.quality import LOPSIDED, Quality
 from glassine.scrubbing.cost import sentences
 
 if TYPE_CHECKING:
@@ -327,8 +328,6 @@ def _hardly_any(outcome: Outcome) -> list[str]:
 
 def _baseline(outcome: Outcome, counts: Ints, source: str) -> list[str]:
     """Return what the commonest class alone would give, and what a rare outcome needs."""
-    from glassine.models.quality import LOPSIDED
-
     by_class = counts.sum(axis=0)
     if not by_class.sum():
         return []
@@ -356,7 +355,6 @@ def _training_figures(outcome: Outcome) -> dict[str, float | None]:
         return {**values, "baseline_log_loss": quality["log_loss"]["baseline"]}
 
     from glassine.learners.publishing import probabilities
-    from glassine.models.quality import Quality
 
     model = outcome.estimator.model_
     counts = _table(model)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
 
 from glassine.cli.naming import in_options, listed, nearest, options_of
@@ -262,8 +263,6 @@ def read_training(
     meant |= identifiers(person)
     if purpose is Purpose.PRIVATE and domain is not None and public:
         return _unopened(file, target, domain, meant, names, classes, number=number)
-    import narwhals as nw
-
     table = read_records(data, file.written, purpose, domain, attributes=meant)
     frame: Any = table.frame.to_native()
     weights = None if file.weights is None else _weights(frame, file, table.names)
@@ -339,8 +338,6 @@ def _is_whole(name: str) -> bool:
 
 def _check_type(kind: Any, name: str, *, number: bool) -> None:
     """Refuse a target of a declared type that holds no classes or numbers."""
-    import narwhals as nw
-
     if kind.is_nested() or kind.is_temporal() or (kind == nw.Decimal and not number):
         raise InvalidDataError(
             f"the target {name!r} has the type {kind}, which holds no classes.", remedy="Convert it to text."
@@ -369,8 +366,6 @@ def _holds_number(column: Any) -> bool:
 
 def _as_stored(names: tuple[Scalar, ...], texts: tuple[str, ...], kind: Any) -> tuple[Scalar, ...]:
     """Return classes in the type of the column of a typed file."""
-    import narwhals as nw
-
     truths = {"true": True, "false": False}
     if kind == nw.Boolean and {text.lower() for text in texts} <= set(truths):
         return tuple(truths[text.lower()] for text in texts)

@@ -7,6 +7,15 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from sklearn.compose import ColumnTransformer
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
 from glassine.comparison.records import Target
 from glassine.comparison.values import Kind
 from glassine.domain import Category, Domain
@@ -106,40 +115,28 @@ def _own(takes: str, classifier: str, regressor: str = "") -> Make:
 
 
 def _constant(shape: Shape, epsilon: float, seed: int) -> Any:
-    from sklearn.dummy import DummyClassifier, DummyRegressor
-
     return shape.either(DummyClassifier, DummyRegressor)(strategy=shape.either("prior", "mean"))
 
 
 def _cart(shape: Shape, epsilon: float, seed: int) -> Any:
-    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
     learner = shape.either(DecisionTreeClassifier, DecisionTreeRegressor)
     return encoded(shape.domain, learner(max_depth=shape.max_depth, random_state=seed))
 
 
 def _deep_cart(shape: Shape, epsilon: float, seed: int) -> Any:
-    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
     learner = shape.either(DecisionTreeClassifier, DecisionTreeRegressor)
     return encoded(shape.domain, learner(random_state=seed))
 
 
 def _logistic(shape: Shape, epsilon: float, seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
     return encoded(shape.domain, LogisticRegression(max_iter=2000), scaled=True)
 
 
 def _linear(shape: Shape, epsilon: float, seed: int) -> Any:
-    from sklearn.linear_model import LinearRegression
-
     return encoded(shape.domain, LinearRegression(), scaled=True)
 
 
 def _boosting(shape: Shape, epsilon: float, seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
     learner = shape.either(HistGradientBoostingClassifier, HistGradientBoostingRegressor)
     return encoded(shape.domain, learner(random_state=seed))
 
@@ -147,10 +144,6 @@ def _boosting(shape: Shape, epsilon: float, seed: int) -> Any:
 def encoded(domain: Domain, learner: object, *, scaled: bool = False, by_place: bool = False) -> Any:
     """Return a pipeline: gaps in numbers filled by the median, one column for each value of a category."""
     # Its columns are named, or are the places of the domain's attributes in a matrix.
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
     places: dict[str, Any] = {name: place if by_place else name for place, name in enumerate(domain)}
     text = [places[name] for name in domain if isinstance(domain[name], Category)]

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy
+import sklearn
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from glassine import __version__
@@ -435,8 +436,6 @@ def _stated(domain: Domain) -> dict[str, Any]:
 
 def _identity(records: Labelled, target: str, task: Task) -> dict[str, Any]:
     """Return what results must agree on to belong to one comparison; models, epsilons and splits may be added."""
-    import sklearn
-
     # What is excluded is not in the domain, and the range stands by itself.
     left_out = ("epsilons", "models", "n_splits", "exclude", "target_range")
     options = {name: value for name, value in asdict(task).items() if name not in left_out}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import runpy
 import signal
 import sys
 from contextlib import suppress
@@ -41,7 +42,6 @@ def main() -> None:
     memory, seconds, module, *words = sys.argv[1:]
     limit(int(memory), int(seconds))
     sys.argv = ["glassine", *words]
-    import runpy
 
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 

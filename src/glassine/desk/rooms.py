@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import stat
@@ -51,8 +52,6 @@ def clear_rooms() -> int:
 
 def _try_lock(handle: int) -> bool:
     """Lock a file for this process if no other one has it locked."""
-    import fcntl
-
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

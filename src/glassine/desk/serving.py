@@ -8,6 +8,8 @@ import webbrowser
 from collections.abc import Callable
 from socket import socket
 
+import uvicorn
+
 from glassine.desk.app import DeskApp
 from glassine.server.running import configured, listen
 
@@ -33,8 +35,6 @@ def serve(app: DeskApp, say: Callable[[str], None], *, open_browser: bool) -> No
 
 async def run_desk(app: DeskApp, listening: socket) -> bool:
     """Serve until a signal ends it; return whether it ended because its code was used twice."""
-    import uvicorn
-
     await app.audits.workers.start()
     server = uvicorn.Server(configured(app.asgi, limits=app.limits, access=app.access))
     watching = asyncio.create_task(app.watch())

@@ -488,10 +488,10 @@ def schema() -> dict[str, Any]:
     }
 
 
-def check_domain(domain: object) -> None:
-    """Raise InvalidDomainError if a value is no domain."""
-    if not isinstance(domain, Domain):
+def check_domain(domain: object, *, optional: bool = False) -> None:
+    """Raise InvalidDomainError if a value is no domain; where one is optional, None may stand for it."""
+    if not isinstance(domain, Domain) and not (optional and domain is None):
         raise InvalidDomainError(
-            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
+            f"{parameter('domain')} must be a Domain{' or None' if optional else ''}, got {type(domain).__name__}.",
             remedy="Read one with Domain.read.",
         )

@@ -227,7 +227,7 @@ def first_word(attribute: Attribute | None) -> str | None:
     return next((value for value in values if isinstance(value, str)), None)
 
 
-def check_domain(model: DecisionTree | RuleList, domain: Domain | None) -> None:
+def check_conditions(model: DecisionTree | RuleList, domain: Domain | None) -> None:
     """Check that a model speaks only of attributes and categories of a domain."""
     if domain is None:
         return
@@ -276,7 +276,7 @@ def conformed(model: M, domain: Domain | None) -> M:
     plain = {literal: new for literal in spoken if (new := _declared(literal, domain)) is not literal}
     if plain:
         model = rewritten(model, literal=lambda literal: plain.get(literal, literal))
-    check_domain(model, domain)
+    check_conditions(model, domain)
     return model
 
 
@@ -328,7 +328,7 @@ def check_model(model: object, *, prefixes: bool = False) -> None:
 def check_predicts(model: DecisionTree | RuleList, domain: Domain | None, what: str) -> None:
     """Check a model for a format, ``what``, in which every leaf or rule must predict."""
     check_model(model)
-    check_domain(model, domain)
+    check_conditions(model, domain)
     for i, outcome in enumerate(outcomes(model), start=1):
         if outcome is None:
             raise UnsupportedModelError(f"part {i} predicts nothing, but each leaf of {what} must.", remedy="Label it.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
 
 from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
@@ -74,7 +75,6 @@ def quoted(text: str) -> str:
             f"the text {text!r:.60} holds the character {odd!r}, which XML has not.", remedy="Rename it."
         )
     # It imports the standard library's networking, which no reader of a model needs.
-    from xml.sax.saxutils import quoteattr
 
     return quoteattr(text, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 

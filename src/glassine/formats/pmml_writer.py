@@ -14,7 +14,7 @@ from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats.builder import place_of
-from glassine.formats.conditions import as_written, check_domain, check_model, compared_values, fresh_name
+from glassine.formats.conditions import as_written, check_conditions, check_model, compared_values, fresh_name
 from glassine.formats.format import Format, PublishedModel
 from glassine.formats.json import without_counts
 from glassine.formats.pmml import ensemble_from_pmml, forest_from_pmml, is_xml, tree_of_document
@@ -338,7 +338,7 @@ def to_pmml(model: PublishedModel, domain: Domain | None = None) -> str:
             "PMML is written of decision trees and additive models, got a rule list.",
             remedy="Write SQL or Python instead.",
         )
-    check_domain(model, domain)
+    check_conditions(model, domain)
     target = fresh_name(TARGET, model.attributes)
     # Of an attribute that is not tested the model knows no type, and no engine needs its field.
     tested = {literal.attribute for literal in model.literals}

@@ -17,6 +17,8 @@ from glassine.formats.boosted.ubjson import is_ubjson, parse_ubjson
 from glassine.formats.format import BEFORE_JSON, Content
 from glassine.formats.near_misses import refuse_near_miss
 from glassine.formats.registry import formats, recognized
+from glassine.formats.sklearn.older import stated_version, unpickled
+from glassine.formats.skops import expanded, read_skops
 
 MAX_LINES = 250_000
 """Most lines of a model in text: each becomes a node or more, which takes a thousand bytes and some 50 microseconds."""
@@ -57,6 +59,7 @@ def unwrapped(path: str | os.PathLike[str], trust_pickle: bool) -> tuple[Content
     start = text.lstrip()
     before = () if own else (one for one in formats() if one.rank == BEFORE_JSON and "text" in one.contents)
     if start.startswith(("{", "[")) and not any(one.sniff(start) for one in before):
+        refuse_near_miss(start, "text")
         return "values", parse_json(start, path=path)
     if start.count("\n") + start.count("\r") > MAX_LINES:
         raise UnreadableFileError(f"{name} has more than {MAX_LINES:,} lines.", remedy="Give a smaller one.", path=path)
@@ -78,7 +81,6 @@ def estimator_in(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) 
             raise UnreadableFileError(
                 f"{name} is a zip archive without the schema of a skops file.", remedy=f"Give {READABLE}.", path=path
             )
-        from glassine.formats.skops import read_skops
 
         return read_skops(data, path)
     if _saved_by_r(data):
@@ -94,8 +96,6 @@ def estimator_in(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) 
             f"allow it with {parameter('trust_pickle')}.",
             path=path,
         )
-    from glassine.formats.sklearn.older import stated_version, unpickled
-    from glassine.formats.skops import expanded
 
     version = ""
     try:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from glassine.data.labels import class_codes, declared_classes
 from glassine.data.slices import Progress
 from glassine.domain import Domain
+from glassine.domain.domain import check_domain
 from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
 from glassine.exports import Displayed
 from glassine.learners.budget import check_stated, warn_of
@@ -26,7 +27,6 @@ from glassine.learners.intake import Intake, read_records
 from glassine.learners.memory import record_bytes
 from glassine.learners.publishing import by_weight, decision_path, probabilities
 from glassine.learners.ranges import public_range
-from glassine.learners.reading import check_domain
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
@@ -342,7 +342,7 @@ class PrivateParameters(Parameters, PrivateLearner):
     def _check_arguments(self, unsupported: Mapping[str, Any]) -> None:
         _refuse_unsupported(unsupported)
         check_stated(self.epsilon)
-        check_domain(self.domain)
+        check_domain(self.domain, optional=True)
         _check_progress(self.progress)
 
     def _predicts_number(self, name: str) -> bool:

@@ -27,12 +27,12 @@ from glassine.data.labels import (
 )
 from glassine.domain import Category, Domain, Literal
 from glassine.domain.attributes import Scalar
+from glassine.domain.domain import check_domain
 from glassine.errors import InvalidDataError
 from glassine.learners.budget import CLASSES_FROM_DATA, warn_of
 from glassine.learners.reading import (
     EngineIntake,
     as_frame,
-    check_domain,
     check_target,
     first_column,
     name_columns,
@@ -82,7 +82,7 @@ def read_training(
     # Shapes: X (n, d), CountTable, or HeldIntake; y (n,), or str; times (n,), or Persons, optional.
     if isinstance(X, HeldIntake):
         return X
-    check_domain(domain)
+    check_domain(domain, optional=True)
     persons = times if isinstance(times, CountedPersons) else None
     sample_weight = None if isinstance(times, CountedPersons) else times
     target = target_name(y)

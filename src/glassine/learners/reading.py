@@ -18,7 +18,7 @@ from glassine.data.labels import index_of
 from glassine.data.table import RecordTable, frame_of, held
 from glassine.domain import Domain, Integer, Literal, Real
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidDataError, InvalidParameterError, parameter, warn_caller
+from glassine.errors import InvalidDataError, parameter, warn_caller
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import AnyArray, Array, Bools, Ints
 from glassine.records.bits import BitSets, truths
@@ -26,14 +26,6 @@ from glassine.records.columns import ConformedColumns, is_column
 from glassine.records.containers import are_rows, as_columns, rows_as_objects
 from glassine.records.cuts import Cuts, cell_ends, cuts_of
 from glassine.records.engines import Groups, LazyTable
-
-
-def check_domain(domain: object) -> None:
-    """Raise InvalidParameterError if a domain is none."""
-    if domain is not None and not isinstance(domain, Domain):
-        raise InvalidParameterError(
-            f"{parameter('domain')} must be a Domain or None, got {type(domain).__name__}.", remedy="Declare one."
-        )
 
 
 def check_target(estimator: object, y: object) -> None:

@@ -16,13 +16,18 @@ from glassine.domain.literals import are_disjoint
 from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, check_whole, parameter
 from glassine.exports import Displayed
 from glassine.models.evidence import Cell, Evidence, Model, SizeOrigin, check_classes, check_guarantee
+from glassine.models.flat_tree import FEW, FlatTree
 from glassine.models.guarantee import Guarantee
-from glassine.models.records import Holds, read_records
+from glassine.models.records import Holds, Records, read_records
 from glassine.records.arrays import Indices
 
 Unmatched: TypeAlias = OneOfTexts["last branch", "left out"] | Callable[[int, int], GlassineError]
 """What becomes of a record that satisfies no branch of a split: it takes the last one, it is left out, or an error is
 raised, which is made of the node and the row."""
+
+
+FEW_NODES = 100
+"""Nodes up to which a tree is followed node by node, however few records there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +238,12 @@ class DecisionTree(Displayed, Model):
         """Every literal of the tree, each once."""
         return tuple(dict.fromkeys(branch.literal for node in self.nodes for branch in node.branches))
 
+    @cached_property
+    def _flat(self) -> FlatTree | None:
+        """The splits as arrays; None where some have more than two branches."""
+        splits = [[(branch.literal, branch.child) for branch in node.branches] for node in self.nodes]
+        return FlatTree.of(splits, [cell.node for cell in self.cells])
+
     @property
     def n_records(self) -> int | None:
         """Number of training records, if published; a sum of noisy counts where they are noisy."""
@@ -250,8 +261,8 @@ class DecisionTree(Displayed, Model):
         """Return for each record the index of its leaf among :attr:`cells`, shape (n,)."""
         records = read_records(data, self.attributes, self.literals)
         if records.lacks is None:
-            return self.cells_of(records.n_records, records.holds, "last branch")
-        out = self.cells_of(records.n_records, records.holds, "left out")
+            return self.cells_of(records, "last branch")
+        out = self.cells_of(records, "left out")
         if (out < 0).any():
             for visit in self.walk(len(out), records.holds, "left out"):
                 lost = visit.rows[visit.branch < 0]
@@ -260,16 +271,24 @@ class DecisionTree(Displayed, Model):
                     raise _astray(len(lost), name, missing=records.lacks(name, int(lost[0])))
         return out
 
-    def cells_of(self, n_records: int, holds: Holds, unmatched: Unmatched) -> Indices:
+    def cells_of(self, records: Records, unmatched: OneOfTexts["last branch", "left out"]) -> Indices:
         """Return for each record the index of its leaf among :attr:`cells`, -1 if left out; see :meth:`walk`."""
         where = {cell.node: i for i, cell in enumerate(self.cells)}
-        out = np.full(n_records, -1, dtype=np.intp)
-        for visit in self.walk(n_records, holds, unmatched):
+        out = np.full(records.n_records, -1, dtype=np.intp)
+        flat = self._flat if len(self.nodes) > FEW_NODES else None
+        if flat is not None and not flat.suits(records):
+            flat = None
+        few: list[tuple[int, Indices]] = []
+        for visit in self.walk(records.n_records, records.holds, unmatched, least=0 if flat is None else FEW):
             if visit.node in where:
                 out[visit.rows] = where[visit.node]
+            elif not visit.parts:
+                few.append((visit.node, visit.rows))
+        if flat is not None and few:
+            out[np.concatenate([rows for _, rows in few])] = flat.follow(records, few, last=unmatched == "last branch")
         return out
 
-    def walk(self, n_records: int, holds: Holds, unmatched: Unmatched) -> Iterator[Visit]:
+    def walk(self, n_records: int, holds: Holds, unmatched: Unmatched, *, least: int = 0) -> Iterator[Visit]:
         """Follow records from the root to their leaves: yield each node that some reach, parents first.
 
         Parameters
@@ -281,6 +300,8 @@ class DecisionTree(Displayed, Model):
         unmatched : {"last branch", "left out"} or callable
             What becomes of a record that satisfies no branch of a split. A callable is given the node and the record,
             and returns the error to raise.
+        least : int, default=0
+            Number of records of a node from which they are followed; of fewer, their visit has no parts.
 
         Raises
         ------
@@ -292,7 +313,7 @@ class DecisionTree(Displayed, Model):
             index, rows = stack.pop()
             if not len(rows):
                 continue
-            branches = self.nodes[index].branches
+            branches = self.nodes[index].branches if len(rows) >= least else ()
             # The records that have satisfied no branch so far: the first that one satisfies counts.
             free, parts = rows, []
             for i, way in enumerate(branches):

@@ -35,6 +35,7 @@ from glassine.report.page import blocks_html
 from glassine.report.rendering import page_of
 from glassine.report.sections.parts import Scale, part_rows, parts_of
 from glassine.report.sections.policy import limits_of
+from glassine.report.sections.regression import REGRESSION
 from glassine.report.tree_chart import draw_tree, path_to
 
 MOST_BYTES = 100_000
@@ -134,8 +135,6 @@ def _model(model: Any, audience: Audience) -> Shown:
         if terms is not None:
             blocks = sections.additive_section(terms).blocks
         elif (columns := findings.value("columns")) is not None:
-            from glassine.report.sections.regression import REGRESSION
-
             blocks = REGRESSION.section(columns, findings).blocks
         else:
             blocks = tuple(_static(sections.model_section(findings).blocks))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import sqlite3
 import stat
@@ -300,7 +301,6 @@ def _can_lock(folder: Path) -> bool:
     """Return whether a file in a folder can be locked: SQLite reports that it cannot as a lock of another process."""
     if os.name != "posix":
         return True
-    import fcntl
 
     try:
         with tempfile.TemporaryFile(dir=folder) as stream:

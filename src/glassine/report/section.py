@@ -214,6 +214,7 @@ HOMES = {
     **dict.fromkeys(("labels", "values"), "outcomes"),
     **{name: name for name in ("capacity", "disclosure", "membership")},
     "columns": "regression",
+    "differences": "differences",
     "ensemble": "ensemble",
     "stability": "capacity",
     "released": "guarantee",

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from glassine.models.quality import Quality
+
 if TYPE_CHECKING:
     from glassine.formats import PublishedModel
     from glassine.models import TreeEnsemble
@@ -27,11 +31,9 @@ def quality(model: PublishedModel | TreeEnsemble, data: Any, target: str) -> Mea
     """Return each measure of a model on records, and its ``baseline``: that of a prediction without any attribute."""
     # Of classes accuracy, AUROC and log loss; of numbers R² and the root mean squared error. AUROC and log loss are
     # None where the model publishes no probabilities, or where the data has an outcome that is no class of the model.
-    import numpy as np
 
     from glassine.data.inference import columns as read_columns
     from glassine.data.labels import class_places
-    from glassine.models.quality import Quality
     from glassine.scrubbing.scrub import accuracy
 
     value = accuracy(model, data, target)  # Refuses what cannot be measured.

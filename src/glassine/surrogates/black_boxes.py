@@ -20,6 +20,7 @@ from glassine.errors import (
     installed,
 )
 from glassine.files import read_bytes
+from glassine.formats.skops import read_skops
 from glassine.records.arrays import AnyArray
 from glassine.surrogates.answers import plain_label
 
@@ -265,7 +266,6 @@ def load_black_box(path: str | os.PathLike[str]) -> Any:
     if not data:
         raise UnreadableFileError(f"{name} is empty.", remedy="Give an ONNX or a skops file.", path=path)
     # Imported here: who asks a black box in memory needs no reader of files.
-    from glassine.formats.skops import read_skops
     from glassine.formats.unwrapping import is_pickle
 
     if data.startswith(b"PK"):

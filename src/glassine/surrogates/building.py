@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import qmc
 
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
@@ -47,7 +48,6 @@ def public_metric(domain: Domain, distance: str | SemanticDistance) -> DomainMet
 def public_points(domain: Domain, n_points: int) -> list[Record]:
     """Return points spread evenly over the domain, the same for everyone."""
     # They are a Halton sequence without its origin. Ties between attributes (the domain's groups) are respected.
-    from scipy.stats import qmc
 
     width = len(_free(domain)) + len(domain.blocks)
     uniform = qmc.Halton(d=width, scramble=False).random(n_points + 1)[1:]

@@ -10,7 +10,7 @@ from glassine.domain.attributes import Scalar, is_scalar, is_whole
 from glassine.domain.grid import public_grid
 from glassine.domain.refusals import refuse_codes, refuse_prefixes
 from glassine.errors import GlassineError, InvalidModelError, check_whole, parameter
-from glassine.formats.conditions import check_domain
+from glassine.formats.conditions import check_conditions
 from glassine.models import DecisionTree, Evidence
 from glassine.privacy.certificate import Certificate
 from glassine.surrogates.answers import FEWEST_BEHIND_MEANS, Answers, NumericAnswer
@@ -122,7 +122,7 @@ def check_tree(tree: object, domain: Domain, answers: Answers, group: int) -> No
             remedy="Ask its publisher for the file again.",
         )
     try:
-        check_domain(tree, domain)
+        check_conditions(tree, domain)
     except GlassineError as error:
         raise InvalidModelError(f"the tree of group {group}: {error}") from None
     if isinstance(answers, NumericAnswer):

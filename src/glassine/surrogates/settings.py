@@ -10,10 +10,10 @@ import numpy as np
 
 from glassine.attacks.membership.outputs import generator
 from glassine.domain import Domain
+from glassine.domain.domain import check_domain
 from glassine.domain.refusals import refuse_codes, refuse_prefixes
 from glassine.errors import InvalidParameterError, check_choice, check_whole, parameter
 from glassine.learners.budget import check_number
-from glassine.learners.reading import check_domain
 from glassine.microaggregation import SemanticDistance
 from glassine.microaggregation.metric import checked_distance
 from glassine.microaggregation.microaggregate import check_gamma
@@ -101,7 +101,7 @@ def plan_of(explainer: Any, records: str) -> ExplainerPlan:
     )
     partition = check_choice(explainer.partition, "partition", ("microaggregation", "public"))
     domain = explainer.domain
-    check_domain(domain)
+    check_domain(domain, optional=True)
     if partition == "public" and (domain is None or domain.inferred):
         raise InvalidParameterError(
             'partition="public" needs a domain that is declared by hand.', remedy=f"Pass {parameter('domain=')}."

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
@@ -206,8 +207,6 @@ def _rows(table: Any) -> list[Hashable]:
     if hasattr(table, "tocsr"):
         raise InvalidDataError("a dataset must not be a sparse matrix.", remedy="Make it dense.")
     if _is_table(table):
-        import narwhals as nw
-
         return [_key(row) for row in nw.from_native(table, eager_only=True).rows()]
     if isinstance(table, Iterable) and not isinstance(table, str | bytes | Mapping):
         return [_key(row) for row in table]

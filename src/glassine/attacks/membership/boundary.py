@@ -18,6 +18,7 @@ from glassine.domain import Between, Literal
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.domain.prefixes import Prefix
 from glassine.errors import UnsupportedModelError
+from glassine.formats import as_model, tree_or_rules
 from glassine.models import DecisionTree, RuleList
 from glassine.models.evidence import cell_labels
 from glassine.records.arrays import AnyArray, Array, Indices
@@ -92,8 +93,6 @@ def boundary_attack(
     def work() -> MembershipResult:
         plain = published(model)
         if plain is None:
-            from glassine.formats import as_model, tree_or_rules
-
             plain = tree_or_rules(as_model(model))
         sides, true_sides = answered(plain, inside, outside), known_sides(plain, inside, outside)
         pool = true_sides[0].join(true_sides[1])

@@ -13,6 +13,7 @@ from glassine.attacks.membership.scoring import N_FOLDS, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.data.labels import Sample
 from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats import as_model
 from glassine.models import AdditiveModel
 from glassine.models.scoring import bin_indices
 from glassine.records.arrays import Array, Indices
@@ -126,8 +127,6 @@ def count_attack(
 
 def _additive(model: object) -> AdditiveModel:
     """Return a model as an additive one."""
-    from glassine.formats import as_model
-
     try:
         additive = as_model(model)
     except (UnsupportedModelError, InvalidModelError):

@@ -11,6 +11,7 @@ from glassine.attacks.membership.scoring import N_FOLDS, judge_calls
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.data.labels import Sample
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
+from glassine.formats import as_model
 from glassine.models import DecisionTree, RuleList
 from glassine.records.arrays import Array, Bools, Indices
 
@@ -112,8 +113,6 @@ def leaf_outcome_attack(
 
 def _published(model: object) -> DecisionTree | RuleList:
     """Return a model as a tree or a rule list that publishes who is in its leaves."""
-    from glassine.formats import as_model
-
     try:
         plain = as_model(model)
     except InvalidModelError as error:
@@ -129,7 +128,7 @@ def _published(model: object) -> DecisionTree | RuleList:
 def _leaves(model: DecisionTree | RuleList, records: LabelledRecords) -> Indices:
     """Return the leaf of each record, shape (n,)."""
     with asking("the model"):
-        return np.asarray(model.apply(records.columns(tuple(model.attributes))))
+        return records.leaves(model)
 
 
 def _outcomes(model: DecisionTree | RuleList, records: LabelledRecords) -> Array:
@@ -137,8 +136,9 @@ def _outcomes(model: DecisionTree | RuleList, records: LabelledRecords) -> Array
     if model.classes is not None:
         texts = {str(name): place for place, name in enumerate(model.classes)}
         codes = places(records.target, list(model.classes))
-        named = np.array([texts.get(str(value), -1) for value in records.target.tolist()])
-        return np.where(codes >= 0, codes, named).astype(float)
+        odd = np.flatnonzero(codes < 0)
+        codes[odd] = [texts.get(str(value), -1) for value in records.target[odd].tolist()]
+        return codes.astype(float)
     try:
         return records.target.astype(float)
     except (TypeError, ValueError):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import clone
 
 from glassine.attacks.membership.gap import gap_figure, known_sides
 from glassine.attacks.membership.outputs import Answers, LabelledRecords, UnansweredError, answers, attempt, first_line
@@ -206,8 +207,6 @@ def _draw(n: int, share: float, n_shadows: int, rng: np.random.Generator) -> Boo
 
 def _trained(learner: object, part: LabelledRecords, rng: np.random.Generator) -> Any:
     """Return a model of some of the records."""
-    from sklearn.base import clone
-
     try:
         estimator = clone(learner)
         names = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]

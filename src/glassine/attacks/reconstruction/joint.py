@@ -34,10 +34,11 @@ from glassine.attacks.reconstruction.joint_published import (
 from glassine.attacks.reconstruction.joint_ranges import SharedModels, cell_ranges, certain_labels, small_groups
 from glassine.attacks.reconstruction.joint_result import DatasetCount, JointReconstruction
 from glassine.attacks.reconstruction.leakage import Interval
-from glassine.attacks.reconstruction.systems import Search, check_domain
+from glassine.attacks.reconstruction.systems import Search
 from glassine.counting import Space
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
+from glassine.domain.domain import check_domain
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidParameterError, Text, UndefinedMeasureError
 from glassine.records.arrays import Array

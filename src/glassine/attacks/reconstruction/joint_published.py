@@ -21,6 +21,9 @@ from glassine.errors import (
     check_choice,
     parameter,
 )
+from glassine.formats import as_model, tree_or_rules
+from glassine.formats.conditions import check_conditions
+from glassine.formats.sklearn.forest import forest_from_sklearn, is_sklearn_forest
 from glassine.models import DecisionTree, Evidence, Guarantee, RuleList
 from glassine.models.records import counted_records
 from glassine.models.transform import rewritten
@@ -215,10 +218,6 @@ def read_models(models: Sequence[Any], domain: Domain, names: Sequence[str] | No
 
 
 def _members(model: object, domain: Domain, name: str) -> list[tuple[str, DecisionTree | RuleList]]:
-    from glassine.formats import as_model, tree_or_rules
-    from glassine.formats.conditions import check_domain
-    from glassine.formats.sklearn.forest import forest_from_sklearn, is_sklearn_forest
-
     forest = model if isinstance(model, Forest) else None
     if forest is None and is_sklearn_forest(model):
         forest = forest_from_sklearn(model, domain, use_seeds=False)
@@ -231,7 +230,7 @@ def _members(model: object, domain: Domain, name: str) -> list[tuple[str, Decisi
             remedy="Rebuild its rows instead, with reconstruct_records.",
         )
     for tree in forest.trees:
-        check_domain(tree, domain)
+        check_conditions(tree, domain)
     if len(forest.trees) == 1:
         return [(name, forest.trees[0])]
     return [(f"{name}, tree {i}", tree) for i, tree in enumerate(forest.trees, start=1)]

@@ -32,7 +32,6 @@ from glassine.attacks.reconstruction.systems import (
     CountSystem,
     SampledRows,
     Search,
-    check_domain,
     labels_of,
     shown,
     solved,
@@ -40,7 +39,11 @@ from glassine.attacks.reconstruction.systems import (
 from glassine.counting import MAX_STEPS, Region, RegionCounter
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
+from glassine.domain.domain import check_domain
 from glassine.errors import CostLimitError, UndefinedMeasureError
+from glassine.formats import as_model, tree_or_rules
+from glassine.formats.conditions import check_conditions
+from glassine.formats.sklearn.forest import forest_from_sklearn, is_sklearn_forest
 from glassine.models import DecisionTree, RuleList
 from glassine.models.tree import Forest
 from glassine.records.arrays import Indices
@@ -156,10 +159,6 @@ def reconstruct_records(
 
 
 def _read(model: object, domain: Domain, use_seeds: bool) -> DecisionTree | RuleList | Forest:
-    from glassine.formats import as_model, tree_or_rules
-    from glassine.formats.conditions import check_domain
-    from glassine.formats.sklearn.forest import forest_from_sklearn, is_sklearn_forest
-
     forest: Forest | None = None
     if isinstance(model, Forest):
         forest = model
@@ -168,7 +167,7 @@ def _read(model: object, domain: Domain, use_seeds: bool) -> DecisionTree | Rule
     if forest is None:
         return tree_or_rules(as_model(model, domain))
     for tree in forest.trees:
-        check_domain(tree, domain)
+        check_conditions(tree, domain)
     return forest
 
 

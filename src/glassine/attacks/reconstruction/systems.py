@@ -25,7 +25,7 @@ from glassine.attacks.reconstruction.row_solving import MissingSolverError, solv
 from glassine.counting import MAX_STEPS
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.errors import CostLimitError, InvalidDomainError, InvalidParameterError, parameter
+from glassine.errors import CostLimitError, InvalidParameterError, parameter
 from glassine.records.arrays import AnyArray, Bools, Indices
 
 MAX_PARTS = 200_000
@@ -76,12 +76,6 @@ class Search:
             value = getattr(self, name)
             if (value is not None or name != "workers") and not (is_whole(value) and value > 0):
                 raise InvalidParameterError(f"{name} must be a positive whole number, got {value!r}.")
-
-
-def check_domain(domain: object) -> None:
-    """Raise InvalidDomainError unless it is a domain."""
-    if not isinstance(domain, Domain):
-        raise InvalidDomainError(f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.read.")
 
 
 Codes = Indices

@@ -20,6 +20,7 @@ from glassine.domain.single import single_threshold
 from glassine.errors import InvalidParameterError, UnsupportedModelError
 from glassine.formats.conditions import check_predicts, compared_values, with_missing
 from glassine.formats.format import Format
+from glassine.formats.skops import stated_versions, write_skops
 from glassine.models.evidence import Evidence, cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import Branch, DecisionTree
@@ -420,7 +421,6 @@ def _stored(
     if extension != ".skops":
         # The default protocol differs between versions of Python.
         return pickle.dumps(pipeline, protocol=4)
-    from glassine.formats.skops import write_skops
 
     return write_skops(pipeline, versions, by_object=by_object)
 
@@ -429,7 +429,6 @@ def _options(data: bytes) -> dict[str, Any]:
     """Return how a file of a pipeline was written: which of the two files it is, and the versions that it states."""
     if not data.startswith(b"PK"):
         return {"extension": ".pkl"}
-    from glassine.formats.skops import stated_versions
 
     return {"versions": stated_versions(data)}
 

@@ -16,6 +16,7 @@ from glassine.data.inference import infer_domain
 from glassine.data.labels import check_lengths, column_of, target_name
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
+from glassine.domain.domain import check_domain
 from glassine.errors import InvalidDataError
 from glassine.learners import reading
 from glassine.learners.additive.records import CountedNumbers, CountedRecords
@@ -199,7 +200,7 @@ def read_numbers(
     """Read the arguments of a regressor's fit."""
     # Shapes: X (n, d), or a lazy frame of a private fit, whose engine counts if domain and range are public and y is a
     # name; y (n,), or str; times (n,), or Persons, optional.
-    reading.check_domain(domain)
+    check_domain(domain, optional=True)
     checked = None if bounds is None else checked_bounds(bounds)
     persons = times if isinstance(times, CountedPersons) else None
     name = target_name(y)

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import Findings, JointFinding, RowsFinding, SeveralSummary
+from glassine.auditing.findings.differences import DifferencesFinding
 from glassine.report import wording
 from glassine.report.blocks import Fact, Points, Row, Table, heads, paragraph
 from glassine.report.charts import draw_bar
 from glassine.report.figures import UNKNOWN, facts, table
-from glassine.report.section import Page, Section, figures_section, section, sentence
+from glassine.report.section import Page, Section, figures_section, section, sections_of, sentence
 from glassine.report.sections.policy import judged_page, measure_rows
 
 STATUS = {
@@ -33,6 +34,8 @@ def several_page(findings: Findings, *, title: str | None = None) -> Page:
         findings, findings.subject.kind, measure_rows(findings), title=title or f"Privacy of {findings.subject}"
     )
     on_records = joint is not None and bool(joint.counted or joint.bits_aligned is not None)
+    differences: DifferencesFinding | None = findings.value("differences")
+    on_records = on_records or (differences is not None and differences.counted)
     return replace(
         page,
         kind="privacy of several models",
@@ -44,8 +47,9 @@ def several_page(findings: Findings, *, title: str | None = None) -> Page:
             *(() if joint is None else (_joint_section(joint),)),
             *((_groups_section(joint),) if joint is not None and joint.bits is not None else ()),
             *(() if rows is None else (_rows_section(rows),)),
+            *sections_of(findings),
         ),
-        terms=("bit", "leaf", "domain", "suppressed"),
+        terms=("bit", "leaf", "domain", "suppressed") if differences is None else ("suppressed",),
         notice=wording.CHECKER_ONLY if on_records or (rows is not None and rows.error is not None) else page.notice,
     )
 

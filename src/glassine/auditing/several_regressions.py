@@ -1,0 +1,347 @@
+"""Several regressions of one data set as the subject of an audit: in whom their samples differ, and what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from glassine.attacks.differences import (
+    FittedSample,
+    FollowingOutcomes,
+    SampleDifference,
+    complete_records,
+    difference_cells,
+    following_outcomes,
+    sample_differences,
+    stated_differences,
+    unsolved,
+)
+from glassine.attacks.outcome import Measured, Measurement, NotApplicable
+from glassine.auditing.facts import EffectiveParameters, Fact, FittedValues, Inapplicable, Sizes
+from glassine.auditing.findings import GuaranteeFinding, SeveralSummary
+from glassine.auditing.findings.differences import DifferenceFinding, DifferencesFinding, TableFinding
+from glassine.auditing.inputs import AuditInputs
+from glassine.auditing.regression import uncalibrated
+from glassine.auditing.several_models import SeveralModels
+from glassine.auditing.size_criteria import SMALL
+from glassine.auditing.subject import ALONE, OpenedModel, Raw, Subject
+from glassine.auditing.suppression import Suppression
+from glassine.data.table import RecordTable, as_table
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.models.implied import advantage_of_parameters
+from glassine.models.regression import RegressionModel
+from glassine.records.arrays import AnyArray, Array, Bools
+
+DIFFERENCE = ("difference between samples", "differences between samples")
+CELL = ("column of 0/1 in a difference", "columns of 0/1 in differences")
+UNLIKE = (
+    "The records that {name} was fitted on are not known: it has {stated:,} records, and {complete:,} of the data have "
+    "every column."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeveralRegressionsSubject(Subject):
+    """Several regressions of one data set."""
+
+    models: tuple[RegressionModel, ...]
+    names: tuple[str, ...]
+    table: RecordTable | None  # The records of the data set; None where there are none
+    chosen: tuple[str | AnyArray | None, ...]  # Of each table, which records it was fitted on, as it is stated
+
+    counts_records = True
+
+    @classmethod
+    def of(cls, opened: OpenedModel, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
+        """Return several regressions with the records of the data set, and what is stated of them."""
+        published: SeveralModels = opened.value
+        stated = inputs.statements
+        models = tuple(
+            model.stated(
+                n=stated.n_records if model.fit.n_records is None else None,
+                family=stated.family,
+                errors=stated.errors,
+            )
+            for model in published.models
+        )
+        names = published.names or tuple(f"model {i + 1}" for i in range(len(models)))
+        if len(models) < 2:
+            raise InvalidParameterError("one table has no differences.", remedy="Audit it alone, or name another.")
+        if published.samples is not None and len(published.samples) != len(models):
+            raise InvalidParameterError(
+                f"{parameter('samples')} must be one of each model, {len(models)}, got {len(published.samples)}.",
+                remedy="State them in the order of the models; None where a model was fitted on all records.",
+            )
+        if published.samples is not None and inputs.data is None:
+            raise InvalidParameterError(
+                f"{parameter('samples')} are stated, and there are no records.", remedy="Pass the records as well."
+            )
+        table = None if inputs.data is None else as_table(inputs.data)
+        return cls(
+            kind="several regressions",
+            inputs=inputs,
+            domain=inputs.domain,
+            has_data=table is not None,
+            # What domains declare is not asked for: tables are put together by their columns.
+            has_domain=True,
+            of_classes=any(model.classes is not None for model in models),
+            models=models,
+            names=names,
+            table=table,
+            chosen=published.samples or (None,) * len(models),
+        )
+
+    @cached_property
+    def samples(self) -> tuple[FittedSample, ...] | None:
+        """Each table beside the records that it was fitted on; None without data."""
+        table = self.table
+        if table is None:
+            return None
+        return tuple(
+            _sample(name, model, table, chosen)
+            for name, model, chosen in zip(self.names, self.models, self.chosen, strict=True)
+        )
+
+    @cached_property
+    def unlike(self) -> str:
+        """Why the samples of the tables are not known, though there are data; empty if they are."""
+        for own, chosen in zip(self.samples or (), self.chosen, strict=False):
+            stated, complete = own.model.fit.n_records, int(own.inside.sum())
+            if stated is not None and stated != complete:
+                if chosen is not None:
+                    return f"{own.name} has {stated:,} records, and its stated sample another number."
+                return UNLIKE.format(name=own.name, stated=stated, complete=complete)
+        return ""
+
+    @property
+    def placed(self) -> tuple[FittedSample, ...] | None:
+        """The tables beside their samples, where these are known."""
+        return None if self.unlike else self.samples
+
+    @cached_property
+    def unsolved(self) -> str:
+        """Why what follows from the tables together is not known; empty if it is."""
+        reasons = zip(self.names, map(unsolved, self.models), strict=True)
+        return next(
+            (f"Of {name} it is not known what follows by subtraction: {why}" for name, why in reasons if why), ""
+        )
+
+    @cached_property
+    def following(self) -> FollowingOutcomes | None:
+        """Outcomes that follow from the tables; None without data or where samples or equations are not known."""
+        return None if self.placed is None or self.unsolved else following_outcomes(self.placed)
+
+    @cached_property
+    def differences(self) -> tuple[SampleDifference, ...] | None:
+        """By how many records samples differ; None where that is not known."""
+        if self.placed is not None:
+            return sample_differences(self.placed)
+        numbers = [(name, model.fit.n_records) for name, model in zip(self.names, self.models, strict=True)]
+        stated = [(name, n) for name, n in numbers if n is not None]
+        return stated_differences(stated, SMALL) if len(stated) == len(numbers) else None
+
+    @cached_property
+    def parameters(self) -> tuple[float, int] | None:
+        """Parameters of all tables together, and records; None where they are not known.
+
+        With data, independent equations. Else the distinct columns of tables of one outcome and as many records, and
+        the parameters of others added up: an upper bound.
+        """
+        if self.following is not None:
+            return float(self.following.rank), self.following.n_records
+        groups: dict[tuple[str, int], set[str]] = {}
+        outputs: dict[tuple[str, int], int] = {}
+        for model in self.models:
+            fit = model.fit
+            if fit.n_records is None:
+                return None
+            key = (model.target, fit.n_records)
+            groups.setdefault(key, {""}).update(effect.name for effect in model.effects)
+            outputs[key] = max(outputs.get(key, 1), model.n_outputs)
+        number = sum(len(columns) * outputs[key] for key, columns in groups.items())
+        return float(number), max(n for _, n in groups)
+
+    def summary(self) -> SeveralSummary:
+        """Return the tables in brief."""
+        return SeveralSummary(models=self.names)
+
+    def notes(self, raw: Raw) -> Iterator[str]:
+        """Yield what is odd about the data, and that each table has an audit as well."""
+        if self.unlike:
+            yield self.unlike
+        targets = [model.target for model in self.models]
+        if len(set(targets)) == len(targets) > 1:
+            yield "No two tables predict the same: samples are compared, and outcomes of one kind follow from no other."
+        yield ALONE
+
+
+def _sample(name: str, model: RegressionModel, table: RecordTable, chosen: str | AnyArray | None) -> FittedSample:
+    """Return a table beside its records: those that are stated, else those without a gap."""
+    columns = model.design(table.arrays)
+    outcome = table.arrays.get(model.target)
+    inside = complete_records(model, columns, outcome)
+    if chosen is not None:
+        inside = _stated_sample(name, table, chosen)
+    # A regression through the origin states no sum of all outcomes.
+    design: Array = np.column_stack([np.full(len(columns), float(any(model.intercept))), columns])
+    return FittedSample(name=name, model=model, inside=inside, design=design, outcome=outcome)
+
+
+def _stated_sample(name: str, table: RecordTable, chosen: str | AnyArray) -> Bools:
+    """Return which records a table was fitted on, by a column of 0/1 or an array."""
+    what = f"the sample of {name}"
+    if isinstance(chosen, str):
+        if chosen not in table.arrays:
+            raise InvalidDataError(f"{what} is {chosen!r:.60}, no column of the data.", remedy="Name one of 0 and 1.")
+        chosen, what = table.arrays[chosen], f"the column {chosen!r:.60}"
+    values = np.asarray(chosen)
+    if values.shape != (len(table),) or values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
+        raise InvalidDataError(
+            f"{what} must hold 0 or 1 for each of {len(table):,} records.",
+            remedy="1 stands for the records that the table was fitted on.",
+        )
+    if not values.any():
+        raise InvalidDataError(f"{what} holds no record.", remedy="1 stands for those that the table was fitted on.")
+    return np.asarray(values == 1)
+
+
+# What measurements find, as criteria read it.
+
+
+def _facts(subject: SeveralRegressionsSubject, outcome: object, raw: Raw) -> dict[str, Fact[Any]]:
+    return {"groups": _groups(subject), "fitted": _fitted(subject), "implied": _implied(subject)}
+
+
+def _groups(subject: SeveralRegressionsSubject) -> Fact[Sizes]:
+    """Return how many records are in one sample and not in another, in each column of 0/1 as well."""
+    gaps = subject.differences
+    if gaps is None:
+        return NotApplicable("a table does not say how many records it was fitted on.")
+    if not gaps:
+        same = "The tables were fitted on the same records."
+        return Inapplicable(same if subject.placed is not None else "The tables have the same number of records.")
+    cells = () if subject.placed is None else difference_cells(subject.placed)
+    parts = {DIFFERENCE: tuple(one.n for one in gaps), **({CELL: cells} if cells else {})}
+    return Measured(Sizes(parts=parts, unsettled=subject.unlike))
+
+
+def _fitted(subject: SeveralRegressionsSubject) -> Fact[FittedValues]:
+    """Return how many outcomes follow by subtraction, or from which stated numbers they may."""
+    solved = subject.following
+    if solved is None:
+        return _by_numbers(subject)
+    if not solved.n_together:
+        return Measured(FittedValues(number=0, reasons=("No outcome follows from the tables by subtraction.",)))
+    said = "Outcomes of single records follow from the tables together"
+    if solved.n_recovered is None:
+        return Measured(FittedValues(number=_at_least(solved.n_together), reasons=(f"{said}, up to their digits.",)))
+    if 2 * solved.n_recovered > solved.n_together:
+        said_so = f"{said}: the published digits give most of them."
+        return Measured(FittedValues(number=_at_least(solved.n_together), reasons=(said_so,)))
+    doubt = f"{said}, but not by the digits that are published, as far as was tried."
+    return Measured(FittedValues(number=0, unsettled=doubt))
+
+
+def _at_least(n: int) -> int:
+    """Return a number of records rounded down, so that no size of a difference follows."""
+    return n // SMALL * SMALL or 1
+
+
+def _by_numbers(subject: SeveralRegressionsSubject) -> Fact[FittedValues]:
+    """Return what the numbers of records say: that no two samples differ in few, or that outcomes may follow."""
+    gaps = subject.differences
+    if gaps is None:
+        return NotApplicable("a table does not say how many records it was fitted on.")
+    columns = {name: len(model.effects) + 1 for name, model in zip(subject.names, subject.models, strict=True)}
+    for one in sorted(gaps, key=lambda one: one.n):
+        # So many outcomes follow at most from so many equations.
+        if one.n < max(SMALL, 1 + min(columns[name] for name in (one.larger, *one.smaller))):
+            than = " and ".join(one.smaller)
+            return Measured(
+                FittedValues(
+                    number=0,
+                    unsettled=f"The sample of {one.larger} has {one.n:,} records more than {than}. If it holds theirs, "
+                    "outcomes of these may follow by subtraction.",
+                )
+            )
+    if subject.unlike or subject.unsolved:
+        return Measured(FittedValues(number=0, unsettled=subject.unlike or subject.unsolved))
+    return Measured(FittedValues(number=0, reasons=("No two samples differ in few records, by their numbers.",)))
+
+
+def _implied(subject: SeveralRegressionsSubject) -> Fact[EffectiveParameters]:
+    """Return the parameters of all tables per record, where the advantage that they imply is within the limit.
+
+    Weights of independent equations add up; how far beyond the limit they lie was not calibrated for several tables.
+    """
+    reasons = zip(subject.names, map(uncalibrated, subject.models), strict=True)
+    if reason := next((f"of {name}, {why}" for name, why in reasons if why), ""):
+        return NotApplicable(reason)
+    together = subject.parameters
+    if together is None or not together[1]:
+        return NotApplicable("a table does not say how many records it was fitted on.")
+    per_record = together[0] / together[1]
+    advantage = advantage_of_parameters(per_record, "regression")
+    limit = subject.inputs.policy.largest_advantage
+    if limit is not None and advantage > limit:
+        return NotApplicable(
+            f"the tables have {together[0]:,.0f} parameters on {together[1]:,} records together, and how they add up "
+            "was not calibrated."
+        )
+    return Measured(EffectiveParameters(per_record=per_record, advantage=advantage, unsettled=subject.unlike))
+
+
+# What findings show.
+
+
+def _hide(subject: SeveralRegressionsSubject, suppression: Suppression) -> DifferencesFinding:
+    counted, solved, implied = subject.placed is not None, subject.following, _implied(subject)
+    gaps = subject.differences
+    tables = tuple(
+        TableFinding(
+            name=name,
+            target=model.target,
+            n_records=model.fit.n_records,
+            n_parameters=model.fit.n_parameters,
+            covariance="covariance matrix" in model.fit.published,
+        )
+        for name, model in zip(subject.names, subject.models, strict=True)
+    )
+    unknown = subject.unlike or subject.unsolved
+    if gaps is None:
+        unknown = unknown or "A table does not say how many records it was fitted on."
+    return DifferencesFinding(
+        tables=tables,
+        differences=tuple(
+            DifferenceFinding(larger=one.larger, smaller=one.smaller, n=suppression.count(one.n) if counted else one.n)
+            for one in gaps or ()
+        ),
+        counted=counted,
+        unknown=unknown,
+        n_together=None if solved is None else suppression.rough(solved.n_together),
+        n_alone=None if solved is None else suppression.rough(solved.n_alone),
+        n_recovered=None if solved is None or solved.n_recovered is None else suppression.rough(solved.n_recovered),
+        parameters_per_record=None if subject.parameters is None else _per_record(*subject.parameters),
+        advantage=round(implied.value.advantage, 3) if isinstance(implied, Measured) else None,
+    )
+
+
+def _per_record(parameters: float, n: int) -> float | None:
+    return float(f"{parameters / n:.3g}") if n else None
+
+
+DIFFERENCES = Measurement[SeveralRegressionsSubject, SeveralRegressionsSubject](
+    "differences",
+    "Differences between samples",
+    "What follows from the tables by subtraction?",
+    DifferencesFinding,
+    run=Measured,
+    hide=_hide,
+    facts=_facts,
+)
+
+SeveralRegressionsSubject.measurements = (DIFFERENCES,)
