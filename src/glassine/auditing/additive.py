@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from glassine.attacks.bins import BinLeakage, TermBins, leak_bins
-from glassine.attacks.magnitudes import ALL, LargestContributions
+from glassine.attacks.magnitudes import ALL, ContributionBounds
 from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.additive_regions import bits_of_bins, show_shape
@@ -244,7 +244,7 @@ def _facts_of_values(additive: AdditiveSubject, outcome: object, raw: Raw) -> di
     return facts
 
 
-def _extremes(additive: AdditiveSubject) -> Fact[tuple[LargestContributions, ...]]:
+def _extremes(additive: AdditiveSubject) -> Fact[ContributionBounds]:
     """Return that a published end of the target's range is the value of one, where the data show it to be."""
     table, target, ends = additive.table, additive.inputs.target, additive.model.target_bounds
     values = None if table is None or target is None else table.arrays.get(target)
@@ -252,7 +252,7 @@ def _extremes(additive: AdditiveSubject) -> Fact[tuple[LargestContributions, ...
         return None
     numbers = [value for value in values.tolist() if value == value]
     published = additive.target_ends and ends is not None and {min(numbers), max(numbers)} & set(ends)
-    return Measured((ALL,) if numbers and published else ())
+    return Measured(ContributionBounds.exactly((ALL,) if numbers and published else ()))
 
 
 def _thresholds(additive: AdditiveSubject, bounded: bool) -> Thresholds:

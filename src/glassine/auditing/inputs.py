@@ -91,7 +91,8 @@ class DisclosureSettings:
     Attributes
     ----------
     leaves, internal_nodes, candidates, min_samples_leaf, training, sampling_fraction, noise
-        As for :class:`~glassine.attacks.Adversary`. Its criterion and splits are those of the audit.
+        As for :class:`~glassine.attacks.Adversary`. Its criterion and splits are those of the audit; by default the
+        leaves show what the tree publishes.
     truth : bool or None
         Whether the estimate is compared with the sensitive column of the data; None if there is one.
     remedies : bool
@@ -103,7 +104,7 @@ class DisclosureSettings:
         :func:`~glassine.attacks.disclosure.remedies.measure_remedies`.
     """
 
-    leaves: Literal["leaf_counts", "error_rates", "labels_only"] = "leaf_counts"
+    leaves: Literal["leaf_counts", "error_rates", "labels_only"] | None = None
     internal_nodes: bool = True
     candidates: Literal["all_attributes", "same_attribute"] = "all_attributes"
     min_samples_leaf: int | None = None

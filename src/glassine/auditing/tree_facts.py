@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glassine.attacks.magnitudes import ContributionBounds
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage, thresholds_of
 from glassine.auditing.facts import (
@@ -23,6 +24,7 @@ from glassine.auditing.facts import (
 )
 from glassine.auditing.inputs import Statements
 from glassine.data.table import RecordTable
+from glassine.domain import Integer, Real
 from glassine.domain.literals import attributes_of
 from glassine.models import DecisionTree, RuleList
 from glassine.models.implied import Bounds, OutcomeCounts, made_certain, unseen
@@ -243,15 +245,27 @@ def facts_of_values(tree: TreeSubject, outcome: Outcome[ValueLeakage], raw: Raw)
         return {}
     values, facts = outcome.value, dict[str, Fact[Any]]()
     if not tree.of_classes:
-        # Without the values of records nothing is judged: a file does not show them.
-        contributions: Fact[Any] = None if values.contributions is None else Measured(values.contributions)
-        facts["contributions"] = (
-            NotApplicable(STANDS) if contributions is not None and tree.claim_stands else contributions
-        )
+        facts["contributions"] = NotApplicable(STANDS) if tree.claim_stands else Measured(_contributions(tree, values))
     return facts | {
         "thresholds": Measured(thresholds_fact(tree.inputs.policy, values, tree.cut)),
         "named": Measured(_named(tree, values, raw)),
     }
+
+
+def _contributions(tree: TreeSubject, values: ValueLeakage) -> ContributionBounds:
+    """Return what the largest values behind each mean make up: by the records, else by the declared range."""
+    if values.contributions is not None:
+        return ContributionBounds.exactly(values.contributions)
+    target, cells = tree.inputs.target, tree.model.cells
+    attribute = None if tree.declared is None or target not in tree.declared else tree.declared[target or ""]
+    # The bounds of an inferred range are the values of two people, of whom no more is asked.
+    public = attribute.ends if isinstance(attribute, Integer | Real) and not attribute.inferred else None
+    exact = tree.model.counts_are_exact and not tree.doubt
+    return ContributionBounds.of_means(
+        [cell.evidence.size if exact else None for cell in cells],
+        [cell.evidence.value for cell in cells],
+        public,
+    )
 
 
 def thresholds_fact(policy: Policy, values: ValueLeakage, inferred: Sequence[str]) -> Thresholds:

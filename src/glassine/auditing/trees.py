@@ -101,7 +101,9 @@ def attacked(
         return NotApplicable(
             f"membership attacks need the data, the holdout and the name of the target (`{parameter('target=')}`)."
         )
-    members, others = on_shared(inputs.table, inputs.holdout, (*names, inputs.target))
+    # The domain of a model may declare what it predicts, which is no attribute of a record.
+    tested = [name for name in names if name != inputs.target]
+    members, others = on_shared(inputs.table, inputs.holdout, (*tested, inputs.target))
     settings = inputs.settings.membership
     n_shadows = settings.shadows(usual)
     made = learner(members) if n_shadows else None

@@ -188,7 +188,9 @@ class DisclosureOptions(OptionGroup, heading="Disclosure of the attribute that a
     splits: Literal["auto", "multiway", "binary"] = option(
         None, "Categories split into all values, or one against the rest; auto: as the model states.", "auto"
     )
-    leaves: Literal["counts", "error-rates", "labels"] = option(None, "What the leaves reveal.", "counts")
+    leaves: Literal["counts", "error-rates", "labels"] | None = option(
+        None, "What the leaves reveal.", shown="what the tree publishes"
+    )
     internal_nodes: bool = option(None, "Whether attackers use that splits were the best.", True)
     same_attribute: bool = flag("Splits were the best of their attribute only.")
     min_samples_leaf: int | None = option("N", "Fewest records of a branch that was allowed.")
@@ -210,7 +212,7 @@ class DisclosureOptions(OptionGroup, heading="Disclosure of the attribute that a
             option = "--resume" if self.time_limit is None else "--time-limit"
             raise InvalidParameterError(f"{option} is for --remedies.", remedy="Add it, or leave the option out.")
         stated = DisclosureSettings(
-            leaves=LEAVES[self.leaves],
+            leaves=None if self.leaves is None else LEAVES[self.leaves],
             internal_nodes=self.internal_nodes,
             candidates="same_attribute" if self.same_attribute else "all_attributes",
             min_samples_leaf=self.min_samples_leaf,

@@ -85,7 +85,8 @@ class Given:
 
     def read(self, *roles: str) -> list[str]:
         """Return the options of roles that were given, and how the records and the model are read."""
-        named = [f"--{role} {self.names[role]}" for role in roles if role in self.names]
+        of_records = {"target", "person"} if "data" not in self.names else set()
+        named = [f"--{role} {self.names[role]}" for role in roles if role in self.names and role not in of_records]
         written = [self.options[WRITTEN]] if "data" in roles and "data" in self.names else []
         return [*named, *filter(None, [*written, self.options[READING]])]
 
