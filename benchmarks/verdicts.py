@@ -13,10 +13,10 @@ members against the judge's holdout alone, by attacks of this file:
 - magnitudes: the mean of a leaf of at least 3 records gives one value to within 10 % to whoever knows the second.
 
 Trees, rule lists, regression trees, additive models with and without counts, scorecards and private trees are trained
-on eight datasets and judged by an audit with data and holdout, and by one of the file and its domain. Limits were
-chosen before, on other data. The constants of additive models were looked at on Adult, German credit, COMPAS and Telco:
-for these models half B is no independent test. Intervals are of 95 % (Clopper and Pearson),
-as if models were independent. GLASSINE_DATA names the folder of the datasets.
+on eight datasets and judged by an audit with data and holdout, and by one of the file and its domain, which declares
+the range of a number that is predicted. Limits were chosen before, on other data. The constants of additive models were
+looked at on Adult, German credit, COMPAS and Telco: for these models half B is no independent test. Intervals are of
+95 % (Clopper and Pearson), as if models were independent. GLASSINE_DATA names the folder of the datasets.
 
     python benchmarks/verdicts.py run [DATASET ...]    # writes benchmarks/verdicts.csv; or adds rows of some datasets
     python benchmarks/verdicts.py tables               # prints the tables from it
@@ -44,7 +44,7 @@ from benchmarks import additive_data  # noqa: E402
 from benchmarks.additive_data import Additive  # noqa: E402
 from benchmarks.policy import share  # noqa: E402
 from benchmarks.public_data import german  # noqa: E402
-from glassine import Binary, Category, DecisionTree, Domain, Integer, as_model, audit  # noqa: E402
+from glassine import Binary, Category, DecisionTree, Domain, Integer, Real, as_model, audit  # noqa: E402
 from glassine.attacks.membership.counts import count_attack  # noqa: E402
 from glassine.attacks.membership.midpoint import midpoint_attack  # noqa: E402
 from glassine.attacks.outcome import Measured  # noqa: E402
@@ -75,7 +75,18 @@ class Deal:
     y: np.ndarray
     domain: Domain
     n: int
-    number: bool
+    range: tuple[float, float] | None  # The public range of a number that is predicted
+
+    @property
+    def number(self) -> bool:
+        """Whether a number is predicted, and no class."""
+        return self.range is not None
+
+    @property
+    def declared(self) -> Domain:
+        """The domain, with the public range of a number that is predicted."""
+        public = {name: self.domain[name] for name in self.domain}
+        return Domain(public if self.range is None else public | {"outcome": Real(*self.range)})
 
     def side(self, i: int) -> tuple[pl.DataFrame, np.ndarray]:
         """Return the records and outcomes of one of the three."""
@@ -124,7 +135,7 @@ def dealt(data: Additive, n: int, seed: int, *, encode: bool = True) -> Deal:
         y=y,
         domain=Domain(attributes),
         n=m,
-        number=data.classes is None,
+        range=data.target_range,
     )
 
 
@@ -336,7 +347,7 @@ def judged(deal: Deal, kind: str, settings: str, model: Any) -> dict[str, object
     )
     asked = AuditSettings(only=ONLY - ({"parts", "labels", "reconstruction"} if scores else {"terms"}))
     with_data = audit(model, deal.table(0), "outcome", domain=deal.domain, holdout=deal.table(1), settings=asked)
-    alone = audit(model, domain=deal.domain, settings=asked)
+    alone = audit(model, target="outcome", domain=deal.declared, settings=asked)
     return {
         "data": deal.name,
         "half": "A" if deal.name in HALF_A else "B",

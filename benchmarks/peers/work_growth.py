@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import tempfile
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 from protocol import stopwatch
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 from warm import Done, Work
 from work_glassine import counting
 
 import glassine
 from glassine import Domain, Real
+from glassine.desk import Desk, Person
 
 
 def dummies(n: int, p: int) -> tuple[pd.DataFrame, Any]:
@@ -86,7 +92,108 @@ def worlds(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     return counting(lists, p)
 
 
+def numbers(n: int, p: int, draw: int = 0) -> tuple[pd.DataFrame, Any]:
+    """Return records of numbers between 0 and 1, and classes that hang on three of them."""
+    rng = np.random.default_rng([n, p, draw])
+    X = pd.DataFrame(rng.random((n, p)), columns=[f"x{i}" for i in range(p)])
+    y = (X["x0"] + X["x1"] * X["x2"] > 0.8).to_numpy() ^ (rng.random(n) < 0.2)
+    return X, y.astype(np.int64)
+
+
+def private_tree(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
+    """Return the draw of a private tree of depth 3 over quantiles of numbers."""
+    X, y = numbers(settings["n"], settings["p"])
+    domain = Domain({name: Real(0.0, 1.0) for name in X})
+    return fitting(glassine.learners.PrivateTreeClassifier(3, epsilon=1.0, domain=domain, classes=(0, 1)), X, y)
+
+
+def summary(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
+    """Return the fit of a private summary of numbers."""
+    X, y = numbers(settings["n"], settings["p"])
+    domain = Domain({name: Real(0.0, 1.0) for name in X})
+    return fitting(glassine.learners.PrivateSummary(epsilon=1.0, domain=domain, classes=(0, 1)), X, y)
+
+
+def auditing(model: Any, **asked: Any) -> Work:
+    """Return the audit of a model."""
+    warnings.simplefilter("ignore")
+
+    def work(seed: int) -> Done:
+        with stopwatch() as seconds:
+            glassine.audit(model, **asked)
+        return seconds, {}
+
+    return work
+
+
+def audit(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
+    """Return the audit of a tree of scikit-learn with its records, and a quarter as many that were kept aside."""
+    n, p = settings["n"], settings["p"]
+    (X, y), (others, truth) = numbers(n, p), numbers(n // 4, p, draw=1)
+    tree = DecisionTreeClassifier(max_leaf_nodes=settings["leaves"], random_state=0).fit(X, y)
+    data, holdout = X.assign(target=y), others.assign(target=truth)
+    return auditing(tree, data=data, target="target", holdout=holdout)
+
+
+def forest(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
+    """Return the audit of a forest of scikit-learn alone."""
+    X, y = numbers(5_000, 10)
+    made = RandomForestClassifier(settings["trees"], max_leaf_nodes=settings["leaves"], random_state=0).fit(X, y)
+    return auditing(made, domain=Domain({name: Real(0.0, 1.0) for name in X}))
+
+
+def capacity(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
+    """Return what no attack on a tree of a class exceeds on average."""
+
+    def work(seed: int) -> Done:
+        with stopwatch() as seconds:
+            declared = glassine.capacity.tree_class(settings["questions"], settings["depth"], 2)
+            glassine.capacity.average_case(declared, 1_000, 2_000 + seed)
+        return seconds, {}
+
+    return work
+
+
+def desk(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
+    """Return the first look of a desk at a folder: every file is read, hashed and recorded."""
+    rules = "if [age <= {}.5] then [true] ([23 ; 41] examples)\nelse [false] ([520 ; 90] examples)\n"
+
+    def work(seed: int) -> Done:
+        with tempfile.TemporaryDirectory() as scratch:
+            for i in range(settings["files"]):
+                (Path(scratch) / f"rules-{i}.txt").write_text(rules.format(i))
+            with stopwatch() as seconds:
+                opened = Desk(Path(scratch), Person(account="a", name="A", role="checker"))
+                opened.scan()
+        return seconds, {}
+
+    return work
+
+
+def explainer(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
+    """Return the fit of an explainer of a black box that looks at one number."""
+    X, _ = numbers(settings["n"], settings["p"])
+
+    def predict(frame: pd.DataFrame) -> Any:
+        return (frame["x0"].to_numpy() > 0.5).astype(np.int64)
+
+    def work(seed: int) -> Done:
+        learner = glassine.surrogates.SurrogateExplainer(predict, k=settings["k"])
+        with stopwatch() as seconds:
+            learner.fit(X)
+        return seconds, {}
+
+    return work
+
+
 WORKS = {
+    "private tree": private_tree,
+    "summary": summary,
+    "audit": audit,
+    "forest": forest,
+    "capacity": capacity,
+    "desk": desk,
+    "explainer": explainer,
     "tree": tree,
     "rule list": rule_list,
     "additive": additive,

@@ -68,6 +68,7 @@ class Kernel:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self._dispatcher: Any = None
+        self._loaded: set[Any] = set()
         update_wrapper(self, function)
 
     @property
@@ -88,13 +89,28 @@ class Kernel:
 
     def load(self, *examples: Any) -> None:
         """Load or compile the function for values of the types of examples, without a call."""
+        # Numba takes longer to name the types of a fit's kernels than their draw takes.
+        kinds = tuple(map(_kind, examples))
+        if kinds in self._loaded:
+            return
         from numba import typeof
 
         self.dispatcher.compile(tuple(map(typeof, examples)))
+        self._loaded.add(kinds)
 
     def __call__(self, *values: Any) -> Any:
         """Call the function, compiled or interpreted."""
         return self._function(*values) if _INTERPRETED.get() else self.dispatcher(*values)
+
+
+def _kind(value: Any) -> Any:
+    """Return what the type of a value follows from: of an array also how it lies in memory."""
+    if isinstance(value, tuple):
+        return type(value), tuple(map(_kind, value))
+    flags = getattr(value, "flags", None)
+    if flags is None:
+        return type(value)
+    return value.dtype.str, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
 
 
 HEARERS: list[Callable[[str | None], None]] = []

@@ -217,4 +217,8 @@ def test_of_many_records_some_are_attacked_and_a_note_says_so(monkeypatch: pytes
     tree = DecisionTreeClassifier(random_state=0).fit(X[:100], y[:100])
     found = measured(label_only_attack(tree, *sides(X[:100], y[:100], X[100:], y[100:]), random_state=0))
     assert (found.n_members, found.n_nonmembers) == (60, 50)
+    monkeypatch.setattr("glassine.attacks.membership.label_only.MAX_RECORDS", 60)
+    tree.n_trees = 200  # of an ensemble of many trees fewer, as each answer asks all of them
+    fewer = measured(label_only_attack(tree, *sides(X[:100], y[:100], X[100:], y[100:]), random_state=0))
+    assert (fewer.n_members, fewer.n_nonmembers) == (30, 30)
     assert "60 of 100 members and 50 of 50 non-members" in found.verdict

@@ -8,9 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, chisquare, multivariate_hypergeom, norm
 
-from glassine.attacks.membership.intervals import area_under_roc, check_confidence, clopper_pearson, newcombe
+from glassine.attacks.membership.intervals import (
+    ScoreCounts,
+    area_under_roc,
+    check_confidence,
+    clopper_pearson,
+    newcombe,
+)
 from glassine.attacks.membership.result import roc_curve
-from glassine.attacks.membership.scoring import FEW, N_FOLDS, best_threshold, crossfit, dealt
+from glassine.attacks.membership.scoring import (
+    FEW,
+    N_FOLDS,
+    _crossfit_together,
+    best_threshold,
+    crossfit,
+    dealt,
+    dealt_together,
+)
 from glassine.errors import InvalidParameterError
 
 SCORES = st.lists(st.integers(0, 4), min_size=1, max_size=8)
@@ -193,3 +207,25 @@ def test_hands_have_the_hypergeometric_law(few: int, monkeypatch: pytest.MonkeyP
     law = {hand: chance for hand, chance in law.items() if chance > 0}
     assert set(seen) <= set(law)
     assert chisquare([seen.get(hand, 0) for hand in law], [draws * chance for chance in law.values()]).pvalue > 0.001
+
+
+def test_hands_that_are_dealt_together_have_the_same_law() -> None:
+    counts, draws = np.array([5, 3, 2]), 4000
+    hands = dealt_together(np.tile(counts, (draws, 1)), 4, np.random.default_rng(0))
+    assert (hands <= counts).all()
+    assert (hands.sum(axis=1) == 4).all()
+    seen, times = np.unique(hands, axis=0, return_counts=True)
+    chances = multivariate_hypergeom.pmf(seen, counts, 4)
+    assert chances.sum() == pytest.approx(1.0)
+    assert chisquare(times, draws * chances).pvalue > 0.001
+
+
+def test_thresholds_that_are_crossfitted_together_have_the_law_of_one_after_the_other() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.integers(0, 4, 60).astype(float), rng.integers(0, 3, 40).astype(float)
+    counts = ScoreCounts.of(*scores)
+    tables = np.tile(counts.members, (3000, 1)), np.tile(counts.nonmembers, (3000, 1))
+    together = _crossfit_together(tables, rng)
+    alone = np.array([crossfit(*scores, rng) for _ in range(3000)])
+    assert together.mean(axis=0) == pytest.approx(alone.mean(axis=0), abs=4 * float(alone.std()) / 3000**0.5)
+    assert together.std(axis=0) == pytest.approx(alone.std(axis=0), rel=0.15)

@@ -19,6 +19,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import parse_rules
 from glassine.attacks import Failed, Measured, NotApplicable, Shadows, attack_membership
+from glassine.attacks.membership.matching import codes_of_rows
+from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.attacks.membership.suite import overlap
 from glassine.data import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError
@@ -273,3 +275,18 @@ def test_bad_parameters_are_refused_at_once() -> None:
         attack_membership(tree, sides(*data)[0], holdout=sides(*data)[1], progress=True)  # type: ignore[arg-type]
     with pytest.raises(InvalidDataError, match="non-members"):
         attack_membership(tree, X, y, holdout=Sample([], []))
+
+
+@pytest.mark.parametrize("meet", [False, True])
+def test_rows_have_one_code_where_they_are_equal_even_if_marks_meet(
+    meet: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if meet:
+        monkeypatch.setattr("glassine.attacks.membership.matching._mixed", np.zeros_like)
+    rng = np.random.default_rng(0)
+    numbers, texts = rng.choice([0.0, -0.0, np.nan, 1.5], 300), rng.choice(["x", "y", "z"], 300)
+    native = pd.DataFrame({"a": numbers, "b": rng.integers(-1, 2, 300), "c": texts})
+    codes = codes_of_rows(LabelledRecords(native, rng.integers(0, 2, 300)))
+    rows = [(None if np.isnan(a) else abs(a), b, c) for a, b, c in native.itertuples(index=False)]
+    partition = {(row, code) for row, code in zip(rows, codes.tolist(), strict=True)}
+    assert len(partition) == len(set(rows)) == len(set(codes.tolist()))

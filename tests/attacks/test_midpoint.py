@@ -86,6 +86,9 @@ def test_pairs_are_those_that_scikit_learn_could_have_split(values: list[float])
                         alike.append((float(a), float(b)))
             assert pairs_at(numbers, threshold, exact=True) == sorted(expected)
             assert pairs_at(numbers, threshold) == sorted(alike), "a bound stands for all thresholds beside it"
+            some = pairs_at(numbers, threshold, most=2)
+            assert len(some) >= min(2, len(alike))
+            assert set(alike).issuperset(some)
 
 
 @pytest.mark.slow

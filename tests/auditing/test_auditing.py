@@ -650,9 +650,44 @@ def test_two_large_values_in_a_leaf_of_a_regression_fail_and_a_guarantee_covers_
     assert status(model, data=frame, target="pay") == "fail"
     assert status(model, Policy(), data=frame, target="pay") == "fail"
     assert status(model, data=frame[:190], target="pay") == "pass"
-    assert status(model) == "not judged"
+    assert status(model) == "unknown"
+    assert "values: `data=`" in str(audit(model, domain=domain).advice)
     private = replace(model, guarantee=Guarantee(epsilon=1.0, count_scale=1.0))
     assert status(private, replace(policy, accept_guarantee=True)) == "pass"
+
+
+def test_a_declared_range_bounds_what_one_value_makes_up_of_a_mean_and_two_records_make_up_all_of_theirs() -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"a": rng.integers(0, 2, 200), "pay": rng.uniform(800, 1_000, 200)})
+
+    def statuses(frame: pl.DataFrame, most: float, **more: Any) -> set[str]:
+        domain = Domain({"a": Integer(0, 2), "pay": Real(0, most)})
+        model = OptimalTreeRegressor(2, domain=domain).fit(frame, "pay").model_
+        found = audit(model, domain=domain, **more)
+        return {check.status for check in found.checks if check.rule in ("dominance", "p_percent")}
+
+    assert statuses(frame, 2_000, target="pay") == {"pass"}
+    assert statuses(frame, 2_000) == {"unknown"}, "which of the attributes is predicted was not said"
+    assert statuses(frame, 1e6, target="pay") == {"unknown"}
+    pair = pl.concat([frame, pl.DataFrame({"a": [2, 2], "pay": [900.0, 950.0]})])
+    assert statuses(pair, 2_000, target="pay") == {"fail"}
+
+
+def test_a_model_written_with_a_domain_that_declares_its_target_is_attacked() -> None:
+    frame = pl.DataFrame({"a": [0, 1] * 100, "pay": [1.0, 2.0] * 100})
+    domain = Domain({"a": Integer(0, 1), "pay": Real(0, 6_000)})
+    model = OptimalTreeRegressor(1, domain=domain).fit(frame, "pay").model_
+    written = replace(model, attributes=("a", "pay"))
+    found = audit(written, frame, "pay", domain=domain, holdout=frame)
+    assert isinstance(found.measured["membership"], Measured)
+
+
+def test_a_tree_of_one_leaf_is_not_to_be_merged() -> None:
+    model = DecisionTree((Node(evidence=Evidence(counts=(3, 11))),), ("a",), ("well", "ill"))
+    found = audit(model, domain=Domain.binary(["a"]), policy=Policy(largest_advantage=0.01))
+    assert found.verdict == "outside policy"
+    assert not any("smallest_leaf" in one.parameters or "largest_advantage" in one.parameters for one in found.advice)
+    assert any("more records: there is one leaf" in one.text for one in found.advice)
 
 
 OF_OUTCOMES = {

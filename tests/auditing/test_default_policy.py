@@ -451,7 +451,8 @@ def test_a_tree_of_numbers_is_asked_for_no_classes() -> None:
     findings = audit(tree, policy=SACRO)
     for rule in ("smallest_class_count", "zero_classes", "degrees_of_freedom"):
         assert the(findings, rule).status == "not applicable"
-    assert findings.requests[0].startswith("How many training records every leaf holds.")
+    assert findings.requests[0] == "The public range of the numbers that the model predicts."
+    assert findings.requests[1].startswith("How many training records every leaf holds.")
     asked = audit(parse_rules("if [a] then [x]\nelse [y]")).requests[0]
     assert asked.startswith("How many training records of each class every rule holds.")
 

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 import skops.io
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import Binary, Domain, Integer, as_model, write_model
 from glassine.formats import as_ensemble
@@ -80,6 +80,7 @@ class AdvisedSubject:
     target: str = "ill"
     kind: str = "model"  # ``model``, ``release``, ``together`` or ``summary``
     records: bool = True  # Whether its records are there
+    trained: bool = True  # Whether what trained it is there, so that it can be trained again
     # What the publisher states, by option.
     answers: Mapping[str, str] = field(default_factory=dict)
     domain: Domain | None = PUBLIC
@@ -98,7 +99,7 @@ def beside(folder: Path, subject: AdvisedSubject) -> None:
     """Write records and public domain beside a subject; odd records are others, and hold what nobody declared."""
     if subject.domain is not None:
         subject.domain.to_json(folder / "public.json")
-    if not subject.records:
+    if not subject.records or not subject.trained:
         return
     (folder / "box.py").write_text(BOX)
     columns = ["who", *NAMES, subject.target]
@@ -182,8 +183,6 @@ def _dumped(folder: Path, settings: Mapping[str, float], *, train: Train, name: 
     fitted = train(settings)
     if name.endswith(".pkl"):
         (folder / name).write_bytes(pickle.dumps(fitted))
-    elif name.endswith(".txt"):
-        (folder / name).write_text(export_text(fitted, feature_names=list(NAMES), show_weights=True))
     else:
         skops.io.dump(fitted, folder / name)
 
@@ -255,13 +254,10 @@ PRIVATE: dict[str, Train] = {
 COUNTED = {"--stated-leaf": "1", "--unweighted": ""}
 SUBJECTS: tuple[AdvisedSubject, ...] = (
     *(model(f"tree {name}", train, "json", "json") for name, train in TREES.items()),
-    *(model(f"tree in {to}", tree, to, ending) for to, ending in (("pmml", "pmml"), ("onnx", "onnx"), ("text", "txt"))),
     dumped("tree as skops", TREES["of 8"], "skops"),
     dumped("tree as a pickle", TREES["of 50"], "pkl", reading=("--trust-pickle",)),
-    dumped("tree as text", TREES["of 50"], "txt"),
     model("rule list", rule_list, "json", "json"),
     model("rule list in onnx", rule_list, "onnx", "onnx"),
-    model("rule list in text", rule_list, "text", "txt"),
     *(
         model(f"additive in {to}", additive, to, end)
         for to, end in (("json", "json"), ("onnx", "onnx"), ("pmml", "pmml"))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from glassine import Domain
+from glassine import Domain, Real
 from glassine.domain.forms import to_toml
 from tests.cli.running import Done
 from tests.contracts.advised import AdvisedSubject
@@ -107,7 +107,7 @@ class Walk:
             for name, value in SETTING.findall(piece)
             if "glassine" not in piece and "--" not in piece
         }
-        if settings and "etrain" in sentence and not self.subject.records:
+        if settings and "etrain" in sentence and not (self.subject.records and self.subject.trained):
             raise Asked
         if settings and "etrain" in sentence:
             self.train(settings)
@@ -128,14 +128,17 @@ class Walk:
         if "pass the training records" in sentence:
             self.add(["--data FILE"], alternatives=False)
         elif re.search(r"[Rr]etrain|[Mm]erge", sentence):
+            if not self.subject.trained:
+                raise Asked  # who has the program that trained it
             self.train({})
         elif "accept_guarantee = true" in quoted:
-            path = self.folder / self.options["--policy"]
-            path.write_text(f"{path.read_text()}accept_guarantee = true\n")
+            self.accept()
         elif "Recode" in sentence:
             shutil.copy(self.folder / "people.csv", self.folder / self.options["--data"])
         elif "Replace the inferred" in sentence or "eplace its inferred" in sentence:
             self.fill_in()
+        elif "declare its public range" in sentence:
+            self.range(self.subject.target)
         elif "Audit together only" in sentence or "ublish one of these models alone" in sentence:
             self.models = self.models[:1]
             self.options.pop("--together", None)
@@ -152,6 +155,8 @@ class Walk:
         done = self.run(*words[1:], cwd=self.folder)
         if done.status == 2:
             raise AdviceError(f"{text}: {done.err.strip()}")
+        if words[1] == "fit":
+            self.accept()  # "It has a guarantee, which covers these checks if you accept it."
         if words[1] == "rebuild":
             self.verdict = done.status
         elif words[1] in ("scrub", "fit", "explain") and "-o" in words:
@@ -160,8 +165,14 @@ class Walk:
             self.models = [made, *self.models[:-1]] if "--together" in self.options else [made]
         if words[1] == "scrub":
             self.options["--domain"] = words[words.index("--domain") + 1]
-            for option in ("--trust-pickle",):
+            for option in self.subject.reading:
                 self.options.pop(option, None)
+
+    def accept(self) -> None:
+        """Let a policy of the user's own accept guarantees."""
+        path = self.folder / self.options["--policy"]
+        if path.exists() and "accept_guarantee" not in path.read_text():
+            path.write_text(f"{path.read_text()}accept_guarantee = true\n")
 
     def filled(self, word: str, before: str) -> str:
         """Return a word of a command; a place for the user is filled in by what stands before it."""
@@ -190,6 +201,7 @@ class Walk:
             "--smallest-leaf": "50",
             "--classes": "no,yes",
             "--target-range": "0,100000",
+            "--records-per-person": "2",
             **subject.answers,
         }
         if place == "RECORDS" and subject.records:
@@ -200,7 +212,7 @@ class Walk:
             raise Asked
         if option in known:
             return known[option]
-        if not subject.records:
+        if not (subject.records and subject.trained):
             raise Asked  # the publisher, who may know
         raise AdviceError(f"what to give for {option} {place} is not known")
 
@@ -215,6 +227,8 @@ class Walk:
             answered = True
             value = self.value(name, place) if re.fullmatch(r"[A-Z]+", place) else place
             if self.options.get(name) == value and name not in self.fresh:
+                if not self.subject.trained and "xactly the records" in self.followed[-1]:
+                    raise Asked  # who trained it: records drawn from a model need not be all of its records
                 raise AdviceError(f"{piece} was given before")
             self.options[name] = value
             self.fresh.add(name)
@@ -233,9 +247,19 @@ class Walk:
         for word in self.subject.reading:
             self.options[word] = ""
 
+    def range(self, target: str) -> None:
+        """Declare the public range of a number that is predicted, and name it."""
+        name = self.options.get("--domain", "public.json")
+        self.options |= {"--domain": name, "--target": target}
+        path = self.folder / name
+        known = self.subject.domain if not path.exists() or path.suffix != ".json" else Domain.read(path)
+        if known is None:
+            raise Asked
+        self.declare(path, Domain({**{one: known[one] for one in known}, target: Real(0, 40_000)}))
+
     def declare(self, path: Path, domain: Domain) -> None:
         """Write a domain in the place of a draft."""
-        path.unlink()
+        path.unlink(missing_ok=True)
         if path.suffix == ".json":
             domain.to_json(path)
         else:
@@ -268,6 +292,14 @@ def alternatives(text: str) -> list[str]:
     return [one for one in said if SAME not in one]
 
 
+def steps_in(sentence: str) -> frozenset[str]:
+    """Return which steps a sentence proposes: its commands, options and settings by name, and what is done in words."""
+    pieces = QUOTED.findall(sentence)
+    commands = {" ".join(piece.split()[:2]) for piece in pieces}
+    options = {word for piece in pieces for word in piece.split() if word.startswith("--")}
+    return frozenset({*commands, *options, *ACTS.findall(sentence)})
+
+
 @dataclass(frozen=True, slots=True)
 class Way:
     """A way that advice leads: what was given, under which policy, what was done first, and what is wrong with it."""
@@ -286,12 +318,13 @@ def ways(
     policy: str,
     stored: Path,
     run: Command,
-    walked: set[str],
+    walked: set[object],
+    same: Callable[[str], object] = lambda sentence: VARYING.sub("", sentence),
 ) -> Iterator[Way]:
     """Yield every way that the advice of an audit leads, each with what is wrong with it, or nothing.
 
-    ``walked`` are the sentences that were followed before from a subject of this kind with the same input: files,
-    policies and figures aside, a sentence is followed once.
+    ``walked`` are the sentences that were followed before, which are not followed again, ``same`` what makes two the
+    same: what they say without files, policies and figures.
     """
 
     def walk(number: int) -> Walk:
@@ -330,7 +363,7 @@ def ways(
             for sentence in said:
                 if ENDS.search(sentence):
                     continue
-                if (plainly := VARYING.sub("", sentence)) in walked:
+                if (plainly := same(sentence)) in walked:
                     continue
                 walked.add(plainly)
                 reader = walk(1)

@@ -23,12 +23,13 @@ from glassine.auditing import AuditSettings
 from glassine.auditing.findings import Findings
 from glassine.auditing.inputs import Statements
 from glassine.cli import naming, steps
-from glassine.formats import load_judged
+from glassine.formats import formats, load_judged
 from glassine.scrubbing import ScrubResult
 from tests.cli.conftest import run as run
 from tests.cli.running import Run
 from tests.contracts.advised import EVERY, FOREIGN, PUBLIC, SUBJECTS, AdvisedSubject, beside
-from tests.contracts.advising import QUOTED, Way, alternatives, ways
+from tests.contracts.advised_formats import EVERY_SAMPLE, IN_MEMORY, OUTCOME, subjects_of
+from tests.contracts.advising import QUOTED, Way, alternatives, steps_in, ways
 
 # Reports say what these warn of.
 pytestmark = pytest.mark.filterwarnings("ignore::glassine.errors.PrivacyLeakWarning")
@@ -98,7 +99,7 @@ def store(subject: AdvisedSubject, folder: Path) -> Path:
 
 def led(subjects: tuple[AdvisedSubject, ...], folder: Path, run: Run, policies: tuple[str, ...]) -> list[Way]:
     """Return every way that the advice on some subjects leads."""
-    found, walked = list[Way](), set[str]()
+    found, walked = list[Way](), set[object]()
     for i, subject in enumerate(subjects):
         stored = store(subject, folder / str(i) / "stored")
         for given, options in inputs_of(subject):
@@ -115,6 +116,34 @@ def test_the_advice_on_every_kind_leads_to_a_better_status(
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.delitem(sys.modules, "box", raising=False)
     found = led(KINDS[kind], tmp_path, run, POLICIES)
+    assert found
+    wrong = [way for way in found if way.problem]
+    assert wrong == [], "\n".join(map(str, wrong))
+
+
+OF_SAMPLES = {"--data": "people.csv", "--target": OUTCOME}
+BY_FORMAT: dict[str, tuple[str, dict[str, str]]] = {
+    "file": ("default", {}),
+    "domain": ("every.toml", {"--domain": "public.json"}),
+    "data": ("every.toml", OF_SAMPLES),
+    "persons": ("default", {"--domain": "public.json", **OF_SAMPLES, "--person": "who"}),
+}
+"""What is given beside a file of each format, and the policy; the lines of named policies stand under the default."""
+
+
+def test_every_format_that_is_read_has_samples_whose_advice_is_followed() -> None:
+    assert {one.name for one in formats() if one.read is not None} == IN_MEMORY | set(EVERY_SAMPLE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", EVERY_SAMPLE)
+def test_the_advice_on_every_format_leads_to_a_better_status(form: str, tmp_path: Path, run: Run) -> None:
+    """By file and input, each step that is proposed is taken once."""
+    found = list[Way]()
+    for i, subject in enumerate(subjects_of(form)):
+        stored = store(subject, tmp_path / str(i) / "stored")
+        for given, (policy, options) in BY_FORMAT.items():
+            found += ways(subject, given, options, policy, stored, run, set(), steps_in)
     assert found
     wrong = [way for way in found if way.problem]
     assert wrong == [], "\n".join(map(str, wrong))

@@ -53,6 +53,17 @@ NEAR = {
         "fields",
         "print",
     ),
+    "rules of RIPPER": (
+        "(a >= 3) and (b <= 1.6) => kind=x (48.0/1.0)\n => kind=y (54.0/4.0)\n",
+        "RIPPER",
+        r"'if \[a\] then \[b\]' a line",
+    ),
+    "association rules": ("{a=1, b=2} => {y=yes}\n{} => {y=no}\n", "association rules", r"'else \[c\]' last"),
+    "association rules of R": (
+        "    lhs         rhs      support confidence\n[1] {a=1} => {y=yes} 0.1 0.9\n",
+        "association rules",
+        r"'else \[c\]' last",
+    ),
     "model tree of partykit": (
         "Generalized linear model tree (family: binomial)\n\nModel formula:\ny ~ 1 | a\n",
         "a model in each leaf",

@@ -8,8 +8,10 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from numba.core.caching import IndexDataCacheFile
 
@@ -148,3 +150,25 @@ def test_all_that_is_compiled_into_a_kernel_is_compared() -> None:
         modules = {value.__name__ for value in used if isinstance(value, type(os))}
         assert modules <= {"math", "numpy"}, "kernels are called by their own name"
         assert " at 0x" not in "".join(compiling._parts(function)), "of every process the same"
+
+
+def test_types_are_named_to_numba_once() -> None:
+    kernel, named = Kernel(len), list[tuple[Any, ...]]()
+    kernel._dispatcher = SimpleNamespace(compile=named.append)
+    square = np.zeros((2, 2))
+    reading = np.zeros(2)
+    reading.flags.writeable = False
+    kinds: list[tuple[Any, ...]] = [
+        (square,),
+        (square.T,),
+        (square[:, ::2],),
+        (square.astype(np.float32),),
+        (np.zeros(2),),
+        (reading,),
+        (1, square),
+        (1.0, square),
+        ((1, square),),
+    ]
+    for examples in kinds * 2:
+        kernel.load(*examples)
+    assert len(named) == len(set(named)) == len(kinds)

@@ -366,3 +366,79 @@ def test_results_without_data_are_read_in_silence() -> None:
     assert isinstance(model, RegressionModel)
     assert model.fit.published == ()
     assert model.fit.n_records == 200
+
+
+CUT_OFF = sorted(
+    path.name for path in FILES.glob("*.txt") if path.name.startswith(("r_", "sm_")) and path.name != "sm_logit_2.txt"
+)
+
+
+@pytest.mark.parametrize("name", CUT_OFF)
+def test_a_summary_that_is_cut_off_in_its_table_is_refused(name: str) -> None:
+    lines = (FILES / name).read_text().splitlines(keepends=True)
+    whole = len(read(name).effects)
+    for end in range(5, len(lines)):
+        try:
+            part = text_of("".join(lines[:end]))
+        except UnsupportedModelError:
+            continue
+        assert len(part.effects) == whole
+
+
+@pytest.mark.parametrize("name", ["r_lm.txt", "r_cox.txt", "sm_ols.txt", "sm_logit.txt"])
+def test_two_summaries_in_a_file_are_refused(name: str) -> None:
+    text = (FILES / name).read_text()
+    with pytest.raises(UnsupportedModelError, match="several"):
+        text_of(f"{text}\n{text}")
+
+
+@pytest.mark.parametrize("name", ["r_lm.txt", "r_saturated.txt", "sm_ols.txt", "sm_ols.csv", "broom_logit.csv"])
+def test_the_minus_of_a_word_processor_is_a_minus(name: str) -> None:
+    text = (FILES / name).read_text()
+    assert text_of(text.replace("-", "\u2212"), name).effects == text_of(text, name).effects
+
+
+def test_commas_of_another_country_are_refused() -> None:
+    for name in ("r_lm.txt", "sm_ols.txt", "sm_ols.csv"):
+        with pytest.raises(UnsupportedModelError):
+            text_of(re.sub(r"(?<=[0-9])\.(?=[0-9])", ",", (FILES / name).read_text()), name)
+
+
+def test_what_a_summary_says_between_the_lines() -> None:
+    glm, cox = (FILES / "sm_glm.txt").read_text(), (FILES / "sm_phreg.txt").read_text()
+    rounds = re.sub(r"(No\. Iterations: +)[0-9]+", r"\g<1>1", glm)
+    assert text_of(rounds).fit.converged is None
+    strata = text_of(cox.replace("Sample size:       200", "Sample size:       200  Num strata:  2"))
+    assert "strata" in strata.fit.special
+    groups = text_of(cox.replace("Sample size:       200", "Sample size:       200  Num groups:  2"))
+    assert groups.fit.errors == "robust"
+    mixed = glm.replace("GLM ", "MixedLM ")
+    with pytest.raises(UnsupportedModelError, match="MixedLM"):
+        text_of(mixed)
+
+
+GLM_OF_SUMMARY2 = """\
+              Results: Generalized linear model
+==============================================================
+Model:              GLM              AIC:            209.2036
+Link Function:      Probit           BIC:            -530.3492
+Dependent Variable: b                Log-Likelihood: -100.60
+No. Observations:   150              Deviance:       201.20
+Df Residuals:       147              Scale:          1.0000
+Method:             IRLS
+---------------------------------------------------------------
+            Coef.   Std.Err.     z     P>|z|    [0.025   0.975]
+---------------------------------------------------------------
+Intercept  -1.4148    0.6602  -2.1430  0.0321  -2.7089  -0.1208
+sex[T.male] -0.3812    0.3478  -1.0962  0.2730  -1.0629   0.3004
+age         0.0334    0.0139   2.3946  0.0166   0.0061   0.0607
+==============================================================
+"""
+
+
+def test_a_glm_of_summary2_is_read_and_needs_its_family() -> None:
+    model = text_of(GLM_OF_SUMMARY2)
+    assert (model.link, model.fit.family, model.fit.n_records) == ("probit", "", 150)
+    assert model.stated(family="binomial").fit.family == "binomial"
+    with pytest.raises(InvalidModelError):
+        model.stated(family="poisson")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats import format_rules, parse_rules
+from glassine.formats import format_rules, load_model, parse_rules
 from glassine.models import Evidence, Rule, RuleList
 from tests.models.fuzzing import damaged, read_or_refused
 
@@ -284,6 +285,28 @@ def test_rules_as_papers_print_them(text: str) -> None:
     assert [str(literal).startswith("priors > 2.99") for literal in rules.rules[1].antecedent] == [True]
     assert rules.classes == ("high", "low")
     assert [rule.evidence.label for rule in rules.rules] == [0, 0, 1]
+
+
+def test_rules_that_give_the_risk_of_an_outcome_predict_its_share(tmp_path: Path) -> None:
+    text = (
+        "if hemiplegia and age > 60 then stroke risk 58.9% (53.8%\u201363.8%)\n"
+        "else if transient attack then stroke risk 23.8 %\nelse stroke risk 8.7% (7.9%-9.6%)\n"
+    )
+    (tmp_path / "list.txt").write_text(text)
+    rules = load_model(tmp_path / "list.txt")
+    assert isinstance(rules, RuleList)
+    assert rules.classes is None
+    assert [rule.evidence.value for rule in rules.rules] == [0.589, 0.238, 0.087]
+    with pytest.raises(UnsupportedModelError, match=r"line 2 .* a share of 'death', and the rules above of 'stroke'"):
+        parse_rules("if a then stroke 10%\nelse death 20%")
+    with pytest.raises(InvalidModelError, match="classes or values, not both"):
+        parse_rules("if a then stroke 10%\nelse healthy")
+
+
+def test_a_number_before_a_rule_does_not_make_it_a_printed_tree(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("R1: IF a <= 0.8 THEN x (50/0)\nR2: IF a > 0.8 THEN y (46/1)\n")
+    with pytest.raises(UnsupportedModelError, match=r"line 1 of the rule list .* '50/0' is neither"):
+        load_model(tmp_path / "list.txt")
 
 
 def test_plain_rules_that_mean_something_else_are_refused() -> None:

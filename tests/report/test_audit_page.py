@@ -344,3 +344,5 @@ def test_rounded_label_figures_are_not_told_as_exact(count: About | Below, text:
     assert facts(section)["Guessed right with the model"].value == "about 100%"
     assert facts(section)["Outcome certain"].value == text
     assert told(section).endswith(f"For {text} the outcome is certain.")
+    nobody = audit_page(findings(labels=Measured(replace(LABELS, n_certain=0)))).section("labels")
+    assert told(nobody).endswith("without it). No outcome is certain.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +48,63 @@ class LargestContributions:
 
 ALL = LargestContributions(one=1.0, two=1.0, rest=0.0)
 """Of a published extreme: it is the value of one."""
+NONE = LargestContributions(one=0.0, two=0.0, rest=math.inf)
+"""Of nothing, or of too many values for one to count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContributionBounds:
+    """What the largest contributions to each published number make up, where it can be known.
+
+    Attributes
+    ----------
+    least : tuple of LargestContributions
+        What is certain.
+    most : tuple of LargestContributions or None
+        What is possible, of the same numbers; None where that is not known.
+    """
+
+    least: tuple[LargestContributions, ...]
+    most: tuple[LargestContributions, ...] | None
+
+    @classmethod
+    def exactly(cls, contributions: tuple[LargestContributions, ...]) -> ContributionBounds:
+        """Return what the values themselves show."""
+        return cls(least=contributions, most=contributions)
+
+    @classmethod
+    def of_means(
+        cls, sizes: Sequence[int | None], means: Sequence[float | None], ends: tuple[float, float] | None
+    ) -> ContributionBounds:
+        """Return what follows from published means, the sizes of their leaves, and the public range of one value.
+
+        Two values make up all of a mean of two. No value is larger in size than the larger end of its range, so that a
+        leaf of n values of mean m has a largest share of at most ``end / (n |m|)``. Without a range nothing bounds it.
+
+        Examples
+        --------
+        >>> bounds = ContributionBounds.of_means([100], [50.0], (0.0, 200.0))
+        >>> bounds.most[0].two
+        0.08
+        """
+        counted = [(size, mean) for size, mean in zip(sizes, means, strict=True) if size != 0]
+        few = tuple(
+            LargestContributions(one=1 / size, two=1.0, rest=0.0) if size in (1, 2) and mean else NONE
+            for size, mean in counted
+        )
+        if ends is None or not all(map(math.isfinite, ends)) or any(None in pair for pair in counted):
+            return cls(least=few, most=None)
+        return cls(least=few, most=tuple(cls._possible(size or 0, mean or 0.0, ends) for size, mean in counted))
+
+    @staticmethod
+    def _possible(size: int, mean: float, ends: tuple[float, float]) -> LargestContributions:
+        largest, total = max(map(abs, ends)), size * abs(mean)
+        if not mean and ends[0] >= 0:
+            return NONE
+        if size < 3 or not 0 < largest < total:
+            return ALL
+        one, two = largest / total, min(1.0, 2 * largest / total)
+        return LargestContributions(one=one, two=two, rest=max(0.0, total / largest - 2))
 
 
 def contributions_behind(

@@ -272,7 +272,7 @@ def _cells(model: Any, records: LabelledRecords) -> tuple[Indices, str] | None:
     if plain is None:
         return None
     _require_classes(plain)
-    return plain.apply(records.columns(plain.attributes)), "rules" if isinstance(plain, RuleList) else "leaves"
+    return records.leaves(plain), "rules" if isinstance(plain, RuleList) else "leaves"
 
 
 def _require_classes(model: DecisionTree | RuleList) -> None:
@@ -283,6 +283,9 @@ def _require_classes(model: DecisionTree | RuleList) -> None:
 
 
 def _codes(target: AnyArray) -> tuple[list[str], Indices]:
+    if target.dtype.kind in "biuf":
+        own, codes = np.unique(target, return_inverse=True)
+        return [str(value) for value in own.tolist()], codes
     values = target.tolist()
     try:
         values_in_order = sorted(set(values))

@@ -276,6 +276,13 @@ COUNTED = remedy(
     "audit",
     data=None,
 )
+COUNTED_BY_CLASS = remedy(
+    "Pass the training records with their classes, so that both can be counted: {step}. Or ask the publisher for the "
+    "counts.",
+    "audit",
+    data=None,
+    target=None,
+)
 MATCHING = remedy(
     "Pass exactly the records that the model was trained on: {step}. A tree of a random forest was trained on a sample "
     "of them, which no data matches: audit it without data.",
@@ -340,7 +347,13 @@ GROUPED = remedy(
 )
 
 
-VALUED = remedy("Pass the training records with their values: {step}.", "audit", data=None, target=None)
+VALUED = remedy(
+    "Pass the training records with their values: {step}. Or name what the model predicts, and declare its public "
+    "range in the domain: it bounds what one value can make up.",
+    "audit",
+    data=None,
+    target=None,
+)
 
 
 COUNTS = (
@@ -357,6 +370,7 @@ OF_THE_TREES = (
 )
 OF_FITS: Mapping[Kind, str] = {"regression": OF_THE_FIT, "ensemble": OF_THE_TREES}
 """By kind, what to ask for in place of counts."""
+RANGE = "The public range of the numbers that the model predicts."
 STATED_FIT = remedy(
     "Ask the publisher for the number of training records, and state it: {step}. Or pass the training records.",
     "audit",
@@ -435,7 +449,7 @@ _NEEDS: tuple[tuple[tuple[str, ...], Remedies, tuple[str, ...]], ...] = (
     ),
     (("groups", "released_leaves", "narrowed"), {"release": GROUPED, "several regressions": SAMPLED}, ()),
     (("intersections",), {"several models": SAME_RECORDS}, ()),
-    (("contributions",), for_kinds(MODELS, VALUED) | {"release": GROUPED}, ()),
+    (("contributions",), for_kinds(MODELS, VALUED) | {"release": GROUPED}, (RANGE,)),
     (("attacks", "membership"), for_kinds((*MODELS, "release"), HELD_OUT), ()),
 )
 NEEDED = {fact: (inputs, asked) for facts, inputs, asked in _NEEDS for fact in facts}

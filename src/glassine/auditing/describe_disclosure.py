@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure import Adversary, Disclosure, identified_disclosure, infer_sensitive
-from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints
+from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints, shown_by_leaves
 from glassine.attacks.disclosure.anonymity import anonymity
 from glassine.attacks.disclosure.leaves import ExpectedLeaves
 from glassine.attacks.disclosure.predictions import OTHER_CLASSES, not_predicted
@@ -364,7 +364,7 @@ def _attacker(question: SensitiveQuestion, tree: DecisionTree, settings: Disclos
     domain = question.domain
     codes = [name for name in tree.attributes if domain is not None and name in domain]
     return Adversary(
-        settings.leaves,
+        settings.leaves or shown_by_leaves(tree),
         internal_nodes=settings.internal_nodes and question.settings.criterion != "none",
         criterion=criterion,
         splits=question.settings.splits,
@@ -405,7 +405,6 @@ def _is_weaker(question: SensitiveQuestion, tree: DecisionTree, settings: Disclo
     """Return whether an attacker of the published tree may use more than is assumed."""
     if settings.training == "sample" or (not settings.internal_nodes and question.settings.criterion != "none"):
         return True
-    published = [cell.evidence for cell in tree.cells if cell.evidence.size != 0]
-    counted = all(evidence.counts is not None for evidence in published)
-    rated = all(evidence.counts is not None or evidence.error_rate is not None for evidence in published)
-    return (settings.leaves != "leaf_counts" and counted) or (settings.leaves == "labels_only" and rated)
+    revealed = shown_by_leaves(tree)
+    less = settings.leaves not in (None, "leaf_counts") and revealed == "leaf_counts"
+    return less or (settings.leaves == "labels_only" and revealed == "error_rates")

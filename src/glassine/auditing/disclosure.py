@@ -195,14 +195,9 @@ def column_of(model: DecisionTree, values: AnyArray) -> AnyArray:
 def _reader(question: SensitiveQuestion, tree: DecisionTree, names: Sequence[str]) -> tuple[Adversary, str, str]:
     """Return what the reader uses, why the internal nodes are not used, and what is doubtful about that."""
     from glassine.attacks.disclosure import Adversary
-    from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints
+    from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints, shown_by_leaves
 
-    evidences = [cell.evidence for cell in tree.cells if cell.evidence.size != 0]
-    leaves: Any = "labels_only"
-    if all(evidence.counts is not None for evidence in evidences):
-        leaves = "leaf_counts"
-    elif all(evidence.counts is not None or evidence.error_rate is not None for evidence in evidences):
-        leaves = "error_rates"
+    leaves = shown_by_leaves(tree)
     codes = tuple(name for name in tree.attributes if name in names and _is_category(question.domain, name))
     stated = read_hints(question.artefact, question.domain)
     criterion: Any = question.settings.criterion

@@ -253,6 +253,11 @@ class Case:
         return None
 
     @property
+    def indivisible(self) -> bool:
+        """Whether the subject has one part, which cannot be merged with another."""
+        return False
+
+    @property
     def counted(self) -> str:
         """What was counted: records, or people where persons were stated."""
         return "people" if self.people else "records"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from glassine.attacks.magnitudes import LargestContributions
+from glassine.attacks.magnitudes import ContributionBounds, LargestContributions
 from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
     DOMAIN,
@@ -303,18 +303,25 @@ def _of_magnitudes(
         share_limit(SHARE, default, fewest=name == "p_percent"),
         label=label,
         measures=f"{measures} Of the values of a regression in size, of numeric answers in their distance from the "
-        "nearer end of the public range. Judged where the records are given with their values"
-        + ("." if default else "; off unless it is set."),
+        "nearer end of the public range. Judged by the records with their values, or by the declared range of the "
+        "target, which bounds one value" + ("." if default else "; off unless it is set."),
         unmeasured="How much single contributions make up is not known: {reason}",
         by_guarantee=_of_numbers,
         remedies=LARGER,
     )
 
 
-def _heavy(heavy: int, what: str, learns: str, case: Case) -> Check:
+UNSEEN = "Neither the file nor a public range of the values shows that one or two do not make up most of a mean."
+
+
+def _heavy(
+    bounds: ContributionBounds, beyond: Callable[[LargestContributions], bool], what: str, learns: str, case: Case
+) -> Check:
     """Return a check by the number of parts beyond a limit. No share is shown: it is that of one or two people."""
-    if heavy:
+    if heavy := sum(map(beyond, bounds.least)):
         return failed(f"In at least {heavy:,} of the {case.parts}, {what}. {learns}")
+    if bounds.most is None or any(map(beyond, bounds.most)):
+        return unknown(UNSEEN)
     return passed(f"In no {case.part}: {what}.")
 
 
@@ -325,13 +332,11 @@ def _heavy(heavy: int, what: str, learns: str, case: Case) -> Check:
     "Largest share of the total behind a published mean or extreme that two records, or people, make up: the (2, k) "
     "rule.",
 )
-def DOMINANCE(limit: float, contributions: tuple[LargestContributions, ...], case: Case) -> Check:
+def DOMINANCE(limit: float, contributions: ContributionBounds, case: Case) -> Check:
     """Judge the part whose mean two contributions make up most."""
-    heavy = sum(one.two > limit for one in contributions)
     what = f"two {'people' if case.people else 'records'} make up more than {limit:.3g} of the total"
-    return _heavy(
-        heavy, what, "One of the two, who knows the size, learns the value of the other to within the rest.", case
-    )
+    learns = "One of the two, who knows the size, learns the value of the other to within the rest."
+    return _heavy(contributions, lambda one: one.two > limit, what, learns, case)
 
 
 @_of_magnitudes(
@@ -340,12 +345,12 @@ def DOMINANCE(limit: float, contributions: tuple[LargestContributions, ...], cas
     "What hides the largest contribution",
     "Smallest ratio of all but the two largest contributions to the largest, behind a published mean: the p % rule.",
 )
-def P_PERCENT(limit: float, contributions: tuple[LargestContributions, ...], case: Case) -> Check:
+def P_PERCENT(limit: float, contributions: ContributionBounds, case: Case) -> Check:
     """Judge the part of which the second contributor learns the largest contribution best."""
-    heavy = sum(one.rest < limit for one in contributions)
     one = "person" if case.people else "record"
     what = f"the {one} with the second largest value bounds the largest to within {limit:.0%}"
-    return _heavy(heavy, what, "The mean and the size of the leaf are enough.", case)
+    learns = "The mean and the size of the leaf are enough."
+    return _heavy(contributions, lambda one: one.rest < limit, what, learns, case)
 
 
 @_of_magnitudes(
@@ -355,11 +360,11 @@ def P_PERCENT(limit: float, contributions: tuple[LargestContributions, ...], cas
     "Largest share of the total behind a published mean or extreme that one record, or person, makes up: the (1, k) "
     "rule.",
 )
-def LARGEST_CONTRIBUTION(limit: float, contributions: tuple[LargestContributions, ...], case: Case) -> Check:
+def LARGEST_CONTRIBUTION(limit: float, contributions: ContributionBounds, case: Case) -> Check:
     """Judge the part whose mean one contribution makes up most."""
-    heavy = sum(one.one > limit for one in contributions)
     what = f"one {'person' if case.people else 'record'} makes up more than {limit:.3g} of the total"
-    return _heavy(heavy, what, "The published number is close to that value times its share.", case)
+    learns = "The published number is close to that value times its share."
+    return _heavy(contributions, lambda one: one.one > limit, what, learns, case)
 
 
 @criterion(

@@ -64,6 +64,9 @@ class MembershipSettings:
         whose members other attacks miss, and none for other models.
     seconds : float
         Most seconds of the shadow models. Where they would take longer, attacks with them have failed.
+    event : str or None
+        Of a Cox regression, the column of 0/1 that says whether the time is that of an event; by default as R's
+        formula names it.
     confidence : float
         Confidence of each attack's interval, in (0, 1). All six hold together with at least 94 % at the default.
     """
@@ -71,6 +74,7 @@ class MembershipSettings:
     n_shadows: int | None = None
     confidence: float = 0.99
     seconds: float = 600.0
+    event: str | None = None
 
     def shadows(self, usual: int = 0) -> int:
         """Return the number of shadow models, for a kind of models with a usual number."""
@@ -87,7 +91,8 @@ class DisclosureSettings:
     Attributes
     ----------
     leaves, internal_nodes, candidates, min_samples_leaf, training, sampling_fraction, noise
-        As for :class:`~glassine.attacks.Adversary`. Its criterion and splits are those of the audit.
+        As for :class:`~glassine.attacks.Adversary`. Its criterion and splits are those of the audit; by default the
+        leaves show what the tree publishes.
     truth : bool or None
         Whether the estimate is compared with the sensitive column of the data; None if there is one.
     remedies : bool
@@ -99,7 +104,7 @@ class DisclosureSettings:
         :func:`~glassine.attacks.disclosure.remedies.measure_remedies`.
     """
 
-    leaves: Literal["leaf_counts", "error_rates", "labels_only"] = "leaf_counts"
+    leaves: Literal["leaf_counts", "error_rates", "labels_only"] | None = None
     internal_nodes: bool = True
     candidates: Literal["all_attributes", "same_attribute"] = "all_attributes"
     min_samples_leaf: int | None = None

@@ -12,6 +12,7 @@ from glassine.auditing.criterion import (
     ASKED_WITHOUT,
     CLASSED,
     COUNTED,
+    COUNTED_BY_CLASS,
     COUNTED_TOGETHER,
     COUNTS,
     CUT_POINTS,
@@ -49,6 +50,7 @@ from glassine.auditing.suppression import Suppression
 from glassine.budget import current
 from glassine.errors import Text, first_of
 
+OF_LEAVES: tuple[Kind, ...] = ("tree", "rule list")
 EMPTY = "empty"
 """Flag of a part that no record of the domain can reach."""
 
@@ -61,6 +63,7 @@ PUBLIC_DOMAIN = remedy(
     python="the domain (`glassine.data.infer_domain` drafts one)",
     plain="Replace the inferred ranges and categories of the domain by public ones.",
 )
+UNMERGED = remedy("{Retrain} with more records: there is one {part}, which cannot be merged with another.")
 PRIVATE_ADDITIVE = remedy(
     "Train a private additive model: {step}. It has a guarantee, which covers these checks if you accept it.",
     "fit",
@@ -183,20 +186,22 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
     helpful = entry(check.limit) if callable(entry) else entry
     if helpful is DOMAIN and not (case.has_domain or case.has_data or case.retrainable):
         helpful = CUT_POINTS  # a domain is drafted from records
-    elif helpful is COUNTED and (case.mismatch or case.contrary):
+    elif helpful in (COUNTED, STATED_FIT) and (case.mismatch or case.contrary):
         helpful = _recoded(case) if case.odd else MATCHING
-    elif helpful is COUNTED and case.has_data and case.of_classes:
-        helpful = CLASSED
+    elif helpful is COUNTED and case.of_classes and (case.has_data or case.kind in OF_LEAVES):
+        helpful = CLASSED if case.has_data else COUNTED_BY_CLASS
     elif helpful is STATED_FIT and case.lacks is not None and "n_records" not in case.lacks:
         helpful = STATED_RATES if case.lacks else UNCALIBRATED
     elif helpful is HELD_OUT and isinstance(case.facts.get("membership"), Measured):
         helpful = MORE_HELD_OUT
     elif check.rule == "named_by_thresholds" and helpful is DOMAIN and case.has_domain and not case.domain_inferred:
-        helpful = NAMING
+        helpful = MATCHING if case.mismatch else NAMING
     elif helpful is WITHOUT and not (case.has_data or _with_errors(case)):
         helpful = ASKED_WITHOUT
     elif (helpful is CLEAN_COPY or (helpful is not None and helpful.action == "scrub")) and _uncopied(case):
         helpful = LOOK_THROUGH if helpful is CLEAN_COPY else UNROUNDED
+    elif helpful is not None and case.indivisible and {"smallest_leaf", "largest_advantage"} & set(helpful.parameters):
+        helpful = UNMERGED
     elif helpful is SAME_RECORDS and not case.mismatch:
         helpful = COUNTED_TOGETHER if case.countable else APART if case.has_data else PROVING
     elif check.rule == "largest_mean_advantage" and helpful is not None and _misses_class(case):
@@ -247,7 +252,7 @@ def _addressed(text: str, case: Case) -> str:
     for word in ("{Retrain}", "{retrain}"):
         said = f"{asking}retrain"
         text = text.replace(word, said[0].upper() + said[1:] if word[1].isupper() else said)
-    return text.replace("{units}", case.counted)
+    return text.replace("{units}", case.counted).replace("{part}", case.part)
 
 
 def _about_guarantee(policy: Policy, case: Case, failing: Iterable[Check], open_: Iterable[Check]) -> list[Remedy]:

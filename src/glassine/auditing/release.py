@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from glassine.attacks.magnitudes import ContributionBounds
 from glassine.attacks.membership.outputs import generator
 from glassine.attacks.membership.suite import MembershipAttacks
 from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
@@ -115,7 +116,7 @@ def _facts_of_leaves(subject: ReleaseSubject, outcome: object, raw: Raw) -> dict
         return facts | dict.fromkeys(("narrowed", "contributions"), DRAWN)
     widths, contributions = widths_left(records, leaves), dominance_of(records, leaves)
     facts["narrowed"] = records.lacks() if widths is None else Measured(tuple(widths.tolist()))
-    facts["contributions"] = None if contributions is None else Measured(contributions)
+    facts["contributions"] = None if contributions is None else Measured(ContributionBounds.exactly(contributions))
     return facts
 
 

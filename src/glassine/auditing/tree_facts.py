@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glassine.attacks.magnitudes import ContributionBounds
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage, thresholds_of
 from glassine.auditing.facts import (
@@ -23,8 +24,9 @@ from glassine.auditing.facts import (
 )
 from glassine.auditing.inputs import Statements
 from glassine.data.table import RecordTable
+from glassine.domain import Integer, Real
 from glassine.domain.literals import attributes_of
-from glassine.models import DecisionTree, RuleList
+from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.models.implied import Bounds, OutcomeCounts, made_certain, unseen
 
 if TYPE_CHECKING:
@@ -77,10 +79,16 @@ def counts_by_statement(model: DecisionTree | RuleList, statements: Statements, 
     return OutcomeCounts(lower=np.maximum(rounded - half, 0), upper=rounded + half, n_outcomes=n_outcomes)
 
 
+def _purities(evidences: Sequence[Evidence], n_classes: int | None) -> list[tuple[float, float] | None]:
+    """Return bounds on the largest share of each; of thousands of leaves, many are of one evidence."""
+    bounds = {id(own): own.purity(n_classes) for own in {id(own): own for own in evidences}.values()}
+    return [bounds[id(own)] for own in evidences]
+
+
 def certain_of_cells(model: DecisionTree | RuleList, counts: OutcomeCounts) -> Bounds | None:
     """Return how many are certain of their outcome only as members; None where no share of an outcome is published."""
     n_classes = None if model.classes is None else len(model.classes)
-    shares = [cell.evidence.purity(n_classes) for cell in model.cells]
+    shares = _purities([cell.evidence for cell in model.cells], n_classes)
     if n_classes is None or not any(share is not None for share in shares):
         return None
     if counts.by_outcome:
@@ -197,7 +205,7 @@ def shares_fact(tree: TreeSubject, labels: Outcome[LabelDisclosure]) -> Fact[Lar
     if not evidences:
         return NotApplicable(EMPTY_MODEL)
     n_classes = None if model.classes is None else len(model.classes)
-    bounds = [evidence.purity(n_classes) for evidence in evidences]
+    bounds = _purities(evidences, n_classes)
     if model.classes is None:  # Of numbers only a part of one single value has a share: 1.
         bounds = [pair for pair in bounds if pair is not None and pair[0] == 1]
     weighted = any(evidence.weighted for evidence in evidences)
@@ -243,15 +251,27 @@ def facts_of_values(tree: TreeSubject, outcome: Outcome[ValueLeakage], raw: Raw)
         return {}
     values, facts = outcome.value, dict[str, Fact[Any]]()
     if not tree.of_classes:
-        # Without the values of records nothing is judged: a file does not show them.
-        contributions: Fact[Any] = None if values.contributions is None else Measured(values.contributions)
-        facts["contributions"] = (
-            NotApplicable(STANDS) if contributions is not None and tree.claim_stands else contributions
-        )
+        facts["contributions"] = NotApplicable(STANDS) if tree.claim_stands else Measured(_contributions(tree, values))
     return facts | {
         "thresholds": Measured(thresholds_fact(tree.inputs.policy, values, tree.cut)),
         "named": Measured(_named(tree, values, raw)),
     }
+
+
+def _contributions(tree: TreeSubject, values: ValueLeakage) -> ContributionBounds:
+    """Return what the largest values behind each mean make up: by the records, else by the declared range."""
+    if values.contributions is not None:
+        return ContributionBounds.exactly(values.contributions)
+    target, cells = tree.inputs.target, tree.model.cells
+    attribute = None if tree.declared is None or target not in tree.declared else tree.declared[target or ""]
+    # The bounds of an inferred range are the values of two people, of whom no more is asked.
+    public = attribute.ends if isinstance(attribute, Integer | Real) and not attribute.inferred else None
+    exact = tree.model.counts_are_exact and not tree.doubt
+    return ContributionBounds.of_means(
+        [cell.evidence.size if exact else None for cell in cells],
+        [cell.evidence.value for cell in cells],
+        public,
+    )
 
 
 def thresholds_fact(policy: Policy, values: ValueLeakage, inferred: Sequence[str]) -> Thresholds:

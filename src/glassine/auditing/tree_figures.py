@@ -153,6 +153,11 @@ class TreeSubject(Subject):
             check_sensitive(inputs.settings.sensitive, inputs.domain, names)
 
     @property
+    def indivisible(self) -> bool:
+        """Whether it has one leaf or rule."""
+        return len(self.model.cells) == 1
+
+    @property
     def claim_stands(self) -> bool:
         """Whether a valid claim that the policy does not accept answers for sizes that the model does not publish."""
         claim = self.guarantee

@@ -279,7 +279,7 @@ def _together(options: AuditOptions) -> Findings:
             data,
             domain=domain,
             policy=limits,
-            settings=options.settings(max_steps=options.max_steps, progress=progress),
+            settings=options.settings(statements=options.stated.value, max_steps=options.max_steps, progress=progress),
         )
     named = {f"model {number}": file for number, file in enumerate(files, start=1)}
     return _finished(findings, {**named, "domain": domain_file, "policy": policy_file}, options)
@@ -351,7 +351,10 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
                 criterion=None if asked.criterion is None else asked.criterion.replace("-", "_"),
                 splits=asked.splits,
                 membership=MembershipSettings(
-                    n_shadows=membership.shadows, confidence=membership.confidence, seconds=membership.shadow_seconds
+                    n_shadows=membership.shadows,
+                    confidence=membership.confidence,
+                    seconds=membership.shadow_seconds,
+                    event=membership.event,
                 ),
                 disclosure=settings,
                 statements=options.stated.value,

@@ -161,6 +161,11 @@ class MembershipOptions(OptionGroup, heading="Membership (needs --data, --holdou
         shown="16 of ensembles, else 0",
         callback=at_least(0, "16 or more give steady figures."),
     )
+    event: str | None = option(
+        "COLUMN",
+        "Of a Cox regression: column of 0/1 that says whether the time in --target is that of an event.",
+        shown="as R's formula names it",
+    )
     shadow_seconds: float = option("S", "Most seconds of the shadow models.", 600.0)
     confidence: ConfidenceOption = 0.99
     max_advantage: float | None = option(
@@ -183,7 +188,9 @@ class DisclosureOptions(OptionGroup, heading="Disclosure of the attribute that a
     splits: Literal["auto", "multiway", "binary"] = option(
         None, "Categories split into all values, or one against the rest; auto: as the model states.", "auto"
     )
-    leaves: Literal["counts", "error-rates", "labels"] = option(None, "What the leaves reveal.", "counts")
+    leaves: Literal["counts", "error-rates", "labels"] | None = option(
+        None, "What the leaves reveal.", shown="what the tree publishes"
+    )
     internal_nodes: bool = option(None, "Whether attackers use that splits were the best.", True)
     same_attribute: bool = flag("Splits were the best of their attribute only.")
     min_samples_leaf: int | None = option("N", "Fewest records of a branch that was allowed.")
@@ -205,7 +212,7 @@ class DisclosureOptions(OptionGroup, heading="Disclosure of the attribute that a
             option = "--resume" if self.time_limit is None else "--time-limit"
             raise InvalidParameterError(f"{option} is for --remedies.", remedy="Add it, or leave the option out.")
         stated = DisclosureSettings(
-            leaves=LEAVES[self.leaves],
+            leaves=None if self.leaves is None else LEAVES[self.leaves],
             internal_nodes=self.internal_nodes,
             candidates="same_attribute" if self.same_attribute else "all_attributes",
             min_samples_leaf=self.min_samples_leaf,

@@ -38,12 +38,17 @@ def options_of(*names: str, **others: str) -> dict[str, str]:
 DRAFTING = "Draft one with `glassine domain infer RECORDS`, or from a model with `glassine domain new --model MODEL`."
 """Where a domain comes from."""
 
-ANSWERS = (
-    "Pass what the publisher answers: cut points in the domain, and `--stated-leaf N`, `--stated-step N`, "
-    "`--one-record-per-person`, `--unweighted`, `--public-cuts`; of an ensemble `--n N`, `--learning-rate NUMBER`, "
-    "`--base-rate SHARE`; of a regression `--n N`, `--family NAME`, `--errors model`."
+OPTIONS_OF_KINDS = {
+    "ensemble": "`--n N`, `--learning-rate NUMBER`, `--base-rate SHARE`, `--public-cuts` and `--one-record-per-person`",
+    "regression": "`--n N`, `--family NAME`, `--errors model` and `--one-record-per-person`",
+}
+"""Options for what publishers say of the kinds of models that have their own."""
+
+OPTIONS_OF_LEAVES = (
+    "cut points in the domain, and `--stated-leaf N`, `--stated-step N`, `--one-record-per-person`, `--unweighted` and "
+    "`--public-cuts`"
 )
-"""What to do with the answers to the requests of findings."""
+"""The same of models with leaves, rules or bins."""
 
 ANSWERS_PLAIN = "Enter what the publisher answers to the questions of this audit, and audit again."
 """The same for people without a shell."""
@@ -188,7 +193,8 @@ def in_commands(
             for one, bare in zip(named, advice, strict=True)
         )
     if findings.requests and findings.verdict == "inconclusive" and findings.guarantee is None:
-        advice = (*advice, Remedy(text=ANSWERS, plain=ANSWERS_PLAIN))
+        options = OPTIONS_OF_KINDS.get(findings.subject.kind, OPTIONS_OF_LEAVES)
+        advice = (*advice, Remedy(text=f"Pass what the publisher answers: {options}.", plain=ANSWERS_PLAIN))
     policies = tuple(
         entry if entry.remedy is None else replace(entry, remedy=_of_line(entry.remedy, advice, files, records))
         for entry in findings.policies
@@ -200,8 +206,10 @@ def _of_line(
     remedy: Remedy, advice: Sequence[Remedy], files: Mapping[str, str], records: Mapping[str, str] | None
 ) -> Remedy:
     """Return what the line of a policy says to do, with files of records for the checker only."""
-    from glassine.auditing.remedy import CheckerText
+    from glassine.auditing.remedy import CheckerText, Remedy
 
+    if is_given(remedy, {**files, **(records or {})}):
+        return Remedy(text=ALL_GIVEN)
     bare = _drafted(as_command(remedy, files), advice, files)
     if not records:
         return bare

@@ -353,7 +353,9 @@ def with_inputs(
         of_records = {role: option for role, option in (options or {}).items() if option} | _typed(
             {role: path for role, path in records.items() if path is not None}
         )
-    names |= {role: (options or {}).get(role) or "" for role in (READING, "n_records")}
+    # A target without records is that of the domain.
+    typed = (READING, "n_records", *(("target",) if data is None else ()))
+    names |= {role: (options or {}).get(role) or "" for role in typed}
     inputs, findings = input_files(**files, **records), in_commands(findings, names, of_records)
     if findings.holder is None:
         return replace(findings, inputs=inputs)

@@ -85,7 +85,8 @@ class Given:
 
     def read(self, *roles: str) -> list[str]:
         """Return the options of roles that were given, and how the records and the model are read."""
-        named = [f"--{role} {self.names[role]}" for role in roles if role in self.names]
+        of_records = {"target", "person"} if "data" not in self.names else set()
+        named = [f"--{role} {self.names[role]}" for role in roles if role in self.names and role not in of_records]
         written = [self.options[WRITTEN]] if "data" in roles and "data" in self.names else []
         return [*named, *filter(None, [*written, self.options[READING]])]
 
@@ -191,13 +192,15 @@ def _of_fit(remedy: Remedy, stated: Given) -> str:
     """Return the command that trains a private model in place of this one."""
     parameters = dict(remedy.parameters)
     learner, epsilon = str(parameters.pop("model", "tree")), parameters.pop("epsilon", 1)
-    classes = [stated.predicted]
+    # Who counts people wants a guarantee for people: how many records of each are kept is for the user to say.
+    person = [f"--person {stated['person']}", "--records-per-person N"] if "person" in stated else []
     words = [
         f"glassine fit {learner}",
         stated.names.get("data", "RECORDS"),
         f"--target {stated.names.get('target', 'COLUMN')}",
         f"--domain {stated.draft if 'data' in stated else stated.names.get('domain', 'FILE')}",
-        *classes,
+        stated.predicted,
+        *person,
         *_options({"epsilon": epsilon, **parameters}),
         *([stated.options[WRITTEN]] if stated.options[WRITTEN] and "data" in stated else []),
         f"-o {free(PRIVATE)}",

@@ -156,8 +156,10 @@ def feature_names(
         return tuple(names)
     if not 0 <= width <= widest:
         raise InvalidModelError(f"{what} claims {width} features; at most {widest:,} are read.")
-    if domain is None:
-        return tuple(f"x{i}" for i in range(width))
+    numbered = tuple(f"x{i}" for i in range(width))
+    # A domain of some attributes under the names that stand for unnamed features says which these are.
+    if domain is None or (len(domain) < width and set(domain.names) <= set(numbered)):
+        return numbered
     if len(domain) != width:
         raise UnnamedFeaturesError(
             f"{what} does not name its {width} features, and the domain has {len(domain)} attributes.",

@@ -49,6 +49,7 @@ def _has(*keys: str) -> Callable[[Any], bool]:
 
 XGBOOST = "Save the model with booster.save_model('model.json')."
 LIGHTGBM = "Save the model with booster.save_model('model.txt')."
+AS_RULES = "Write them as a rule list, one 'if [a] then [b]' a line, and 'else [c]' last."
 CATBOOST = "Save the model with model.save_model('model.onnx', format='onnx')."
 NEAR_MISSES = (
     NearMiss(
@@ -112,6 +113,18 @@ NEAR_MISSES = (
         _text(r"([A-Z][a-z]+ )?(generalized )?(linear |logistic )?model tree\b|Model-based recursive partitioning"),
         "a tree of the R package partykit with a model in each leaf",
         "Fit it with ctree or rpart, whose leaves have a class or a number.",
+    ),
+    NearMiss(
+        "text",
+        _text(r"(\([^()\n]{1,500}\)( and \([^()\n]{1,500}\))* )?=> [^\n]{1,200}=[^\n]{1,200} \([0-9.]+/[0-9.]+\)"),
+        "a list of rules as RIPPER prints it",
+        AS_RULES,
+    ),
+    NearMiss(
+        "text",
+        _text(r"(lhs +rhs |(\[[0-9]{1,9}\] +)?\{[^{}\"\n]{0,500}\} *=> *\{)"),
+        "a list of association rules, which have no order and no default",
+        AS_RULES,
     ),
     NearMiss(
         "text",

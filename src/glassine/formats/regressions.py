@@ -31,6 +31,8 @@ INTERCEPTS = ("(Intercept)", "Intercept", "const", "intercept")
 """How tables of R, of formulas in Python, and of designs with an added constant call the intercept."""
 NOT_ESTIMATED = ("NA", "NaN", "nan", "")
 MOST_ROWS = 100_000
+MINUS = "\u2212"
+"""How word processors write the sign of a number."""
 
 
 def number(text: str) -> float:

@@ -59,6 +59,7 @@ def unwrapped(path: str | os.PathLike[str], trust_pickle: bool) -> tuple[Content
     start = text.lstrip()
     before = () if own else (one for one in formats() if one.rank == BEFORE_JSON and "text" in one.contents)
     if start.startswith(("{", "[")) and not any(one.sniff(start) for one in before):
+        refuse_near_miss(start, "text")
         return "values", parse_json(start, path=path)
     if start.count("\n") + start.count("\r") > MAX_LINES:
         raise UnreadableFileError(f"{name} has more than {MAX_LINES:,} lines.", remedy="Give a smaller one.", path=path)

@@ -54,7 +54,7 @@ class Scoring:
         forest = self.forest
         records = read_records(data, forest.attributes, forest.literals)
         way: Literal["last branch", "left out"] = "last branch" if records.lacks is None else "left out"
-        return np.column_stack([tree.cells_of(records.n_records, records.holds, way) for tree in forest.trees])
+        return np.column_stack([tree.cells_of(records, way) for tree in forest.trees])
 
     def outputs(self, data: object) -> Array:
         """Return the probability of each class, shape (n, classes), or the value, shape (n, 1)."""

@@ -39,6 +39,7 @@ class Records:
     # declared then satisfies neither a literal nor its complement, and takes the last branch of a split. Otherwise it
     # is an error that a record satisfies no branch.
     lacks: Callable[[str, int], bool] | None = None
+    columns: ConformedColumns | None = None  # Where the records are read as columns, which many nodes ask together
 
 
 def read_records(data: object, attributes: Sequence[str], literals: Iterable[Literal]) -> Records:
@@ -119,7 +120,7 @@ def of_columns(columns: ConformedColumns, *, lenient: bool) -> Records:
         if literal.attribute in columns.numbers:
             return holds_of_numbers(literal, array)
         if literal not in truths:
-            truths[literal] = _truths(literal, values_of(columns.attributes[literal.attribute]))
+            truths[literal] = truths_of(literal, values_of(columns.attributes[literal.attribute]))
         # The last two entries stand for another value, of code -2, and for a missing one, of code -1.
         return truths[literal][array]
 
@@ -127,7 +128,7 @@ def of_columns(columns: ConformedColumns, *, lenient: bool) -> Records:
         value = columns.array(name)[row]
         return bool(np.isnan(value)) if name in columns.numbers else bool(value == -1)
 
-    return Records(n_records=columns.n_records, holds=holds, lacks=None if lenient else lacks)
+    return Records(n_records=columns.n_records, holds=holds, lacks=None if lenient else lacks, columns=columns)
 
 
 def counted_records(data: object, recipe: Mapping[str, Attribute]) -> Records:
@@ -189,7 +190,7 @@ def _plain(values: Iterable[Scalar]) -> Iterable[Scalar]:
     return (value for value in values if isinstance(value, str) or abs(value) <= LARGEST)
 
 
-def _truths(literal: Literal, values: Sequence[Scalar]) -> Bools:
+def truths_of(literal: Literal, values: Sequence[Scalar]) -> Bools:
     """Return where the values of a category satisfy a literal, then any other value, then a missing one."""
     if isinstance(literal, Between):
         # No bound is put to a value that is not declared: it satisfies neither the literal nor its complement.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any, cast
 from typing import Literal as OneOfTexts
 
 import numpy as np
@@ -342,7 +343,8 @@ class RegressionModel(Displayed):
         fit, link, classes = self.fit, self.link, self.classes
         if family is not None:
             check_choice(family, "family", tuple(FAMILIES))
-            if fit.family not in ("", family) or (link and not fit.family and FAMILIES[family] != link):
+            own = OF_CLASSES[:-1] if family == "binomial" else (FAMILIES[family],)
+            if fit.family not in ("", family) or (link and not fit.family and link not in own):
                 raise InvalidModelError(f"{parameter('family', family)} is stated of a {fit.family or link} model.")
             link = link or FAMILIES[family]
             if link in OF_CLASSES and classes is None:
@@ -353,7 +355,7 @@ class RegressionModel(Displayed):
             check_choice(errors, "errors", ERRORS)
             if fit.errors not in ("", errors):
                 raise InvalidModelError(f"{parameter('errors', errors)} are stated, but the file says {fit.errors}.")
-            fit = replace(fit, errors=errors)  # type: ignore[arg-type]
+            fit = replace(fit, errors=cast(Any, errors))
             if errors == "model":
                 fit = replace(
                     fit,

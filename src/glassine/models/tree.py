@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Literal as OneOfTexts
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -16,13 +16,18 @@ from glassine.domain.literals import are_disjoint
 from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, check_whole, parameter
 from glassine.exports import Displayed
 from glassine.models.evidence import Cell, Evidence, Model, SizeOrigin, check_classes, check_guarantee
+from glassine.models.flat_tree import FEW, FlatTree
 from glassine.models.guarantee import Guarantee
-from glassine.models.records import Holds, read_records
+from glassine.models.records import Holds, Records, read_records
 from glassine.records.arrays import Indices
 
 Unmatched: TypeAlias = OneOfTexts["last branch", "left out"] | Callable[[int, int], GlassineError]
 """What becomes of a record that satisfies no branch of a split: it takes the last one, it is left out, or an error is
 raised, which is made of the node and the row."""
+
+
+FEW_NODES = 100
+"""Nodes up to which a tree is followed node by node, however few records there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +139,6 @@ class DecisionTree(Displayed, Model):
     approximate: bool = False
     guarantee: Guarantee | None = None
     sizes: SizeOrigin = "stored"
-    _cells: tuple[Cell, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("nodes", "attributes"):
@@ -150,7 +154,14 @@ class DecisionTree(Displayed, Model):
         check_guarantee(self.guarantee)
         if self.counts_are_exact:
             self._check_counts()
-        object.__setattr__(self, "_cells", tuple(self._walk()))
+
+    def with_nodes(self, nodes: Sequence[Node]) -> Self:
+        """Return the tree with other nodes of the same shape, attributes and evidence, which are not checked again."""
+        tree = object.__new__(type(self))
+        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        for name, value in {**own, "nodes": tuple(nodes)}.items():
+            object.__setattr__(tree, name, value)
+        return tree
 
     def _check_shape(self) -> None:
         names = set(self.attributes)
@@ -165,7 +176,7 @@ class DecisionTree(Displayed, Model):
                     raise InvalidModelError(
                         f"node {i} tests {branch.literal.attribute!r}, not an attribute of the tree."
                     )
-                if not is_whole(branch.child) or not 0 < branch.child < len(self.nodes):
+                if not (type(branch.child) is int or is_whole(branch.child)) or not 0 < branch.child < len(parents):
                     raise InvalidModelError(
                         f"node {i} leads to node {branch.child!r}, but the tree has nodes 0 to {len(self.nodes) - 1} "
                         "and nothing leads back to the root."
@@ -210,19 +221,28 @@ class DecisionTree(Displayed, Model):
             for i in range(len(literals) - 1, -1, -1):
                 own = literals[i]
                 met = [j for j in range(i) if not are_disjoint(literals[j], own)]
-                negations |= {j: literals[j].negate() for j in met if j not in negations}
-                passed = map(negations.__getitem__, met)
-                stack.append((node.branches[i].child, (*path, *passed, own)))
+                if met:
+                    negations |= {j: literals[j].negate() for j in met if j not in negations}
+                    path_there = (*path, *map(negations.__getitem__, met), own)
+                else:
+                    path_there = (*path, own)
+                stack.append((node.branches[i].child, path_there))
 
-    @property
+    @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """The leaves, depth first, branches in order."""
-        return self._cells
+        return tuple(self._walk())
 
     @cached_property
     def literals(self) -> tuple[Literal, ...]:
         """Every literal of the tree, each once."""
         return tuple(dict.fromkeys(branch.literal for node in self.nodes for branch in node.branches))
+
+    @cached_property
+    def _flat(self) -> FlatTree | None:
+        """The splits as arrays; None where some have more than two branches."""
+        splits = [[(branch.literal, branch.child) for branch in node.branches] for node in self.nodes]
+        return FlatTree.of(splits, [cell.node for cell in self.cells])
 
     @property
     def n_records(self) -> int | None:
@@ -241,8 +261,8 @@ class DecisionTree(Displayed, Model):
         """Return for each record the index of its leaf among :attr:`cells`, shape (n,)."""
         records = read_records(data, self.attributes, self.literals)
         if records.lacks is None:
-            return self.cells_of(records.n_records, records.holds, "last branch")
-        out = self.cells_of(records.n_records, records.holds, "left out")
+            return self.cells_of(records, "last branch")
+        out = self.cells_of(records, "left out")
         if (out < 0).any():
             for visit in self.walk(len(out), records.holds, "left out"):
                 lost = visit.rows[visit.branch < 0]
@@ -251,16 +271,24 @@ class DecisionTree(Displayed, Model):
                     raise _astray(len(lost), name, missing=records.lacks(name, int(lost[0])))
         return out
 
-    def cells_of(self, n_records: int, holds: Holds, unmatched: Unmatched) -> Indices:
+    def cells_of(self, records: Records, unmatched: OneOfTexts["last branch", "left out"]) -> Indices:
         """Return for each record the index of its leaf among :attr:`cells`, -1 if left out; see :meth:`walk`."""
         where = {cell.node: i for i, cell in enumerate(self.cells)}
-        out = np.full(n_records, -1, dtype=np.intp)
-        for visit in self.walk(n_records, holds, unmatched):
+        out = np.full(records.n_records, -1, dtype=np.intp)
+        flat = self._flat if len(self.nodes) > FEW_NODES else None
+        if flat is not None and not flat.suits(records):
+            flat = None
+        few: list[tuple[int, Indices]] = []
+        for visit in self.walk(records.n_records, records.holds, unmatched, least=0 if flat is None else FEW):
             if visit.node in where:
                 out[visit.rows] = where[visit.node]
+            elif not visit.parts:
+                few.append((visit.node, visit.rows))
+        if flat is not None and few:
+            out[np.concatenate([rows for _, rows in few])] = flat.follow(records, few, last=unmatched == "last branch")
         return out
 
-    def walk(self, n_records: int, holds: Holds, unmatched: Unmatched) -> Iterator[Visit]:
+    def walk(self, n_records: int, holds: Holds, unmatched: Unmatched, *, least: int = 0) -> Iterator[Visit]:
         """Follow records from the root to their leaves: yield each node that some reach, parents first.
 
         Parameters
@@ -272,6 +300,8 @@ class DecisionTree(Displayed, Model):
         unmatched : {"last branch", "left out"} or callable
             What becomes of a record that satisfies no branch of a split. A callable is given the node and the record,
             and returns the error to raise.
+        least : int, default=0
+            Number of records of a node from which they are followed; of fewer, their visit has no parts.
 
         Raises
         ------
@@ -283,7 +313,7 @@ class DecisionTree(Displayed, Model):
             index, rows = stack.pop()
             if not len(rows):
                 continue
-            branches = self.nodes[index].branches
+            branches = self.nodes[index].branches if len(rows) >= least else ()
             # The records that have satisfied no branch so far: the first that one satisfies counts.
             free, parts = rows, []
             for i, way in enumerate(branches):

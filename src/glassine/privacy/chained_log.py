@@ -112,7 +112,8 @@ class ChainedLog(Generic[Row]):
         # Without the nonce, an older copy to which the same is appended in the same second would end with the same
         # hash, and who has the hash could try out what was appended.
         row: Row = make((len(self.rows) + 1, *values, secrets.token_bytes(BYTES), b""))
-        return make((*row[:-1], next_hash(self._hash, row)))  # type: ignore[no-any-return]
+        whole: Row = make((*row[:-1], next_hash(self._hash, row)))
+        return whole
 
     def _write(self, row: Row) -> None:
         """Write an entry that :meth:`_chained` returned; ``_take`` is called before the head is written."""

@@ -10,6 +10,7 @@ import re
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from glassine.codec import Codec, Field, decoded, record
 from glassine.errors import InvalidCertificateError, quoted
@@ -59,11 +60,11 @@ class Receipt(Displayed):
         if isinstance(charge, bool) or not isinstance(charge, int) or not charge >= 1:
             raise InvalidCertificateError(f"a receipt's charge must be a whole number from 1, got {quoted(charge)}.")
         for name, rule in (("spent_epsilon", "positive and finite"), ("spent_delta", "finite and at least 0")):
-            spent: object = getattr(self, name)
+            spent: Any = getattr(self, name)
             number = isinstance(spent, int | float) and not isinstance(spent, bool) and 0 <= spent < math.inf
             if not number or (name == "spent_epsilon" and not spent):
                 raise InvalidCertificateError(f"a receipt's {name} must be {rule}, got {quoted(spent)}.")
-            object.__setattr__(self, name, float(spent))  # type: ignore[arg-type]
+            object.__setattr__(self, name, float(spent))
 
     def to_dict(self) -> dict[str, str | int | float]:
         """Return plain values."""

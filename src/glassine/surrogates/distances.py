@@ -179,6 +179,8 @@ def _euclidean(left: Array, right: Array) -> Array:
     # another's.
     whole = ~np.isnan(left).any(axis=1) & (not np.isnan(right).any())
     out = np.empty((len(left), len(right)))
+    if whole.all():
+        return np.asarray(cdist(left, right, "euclidean"))
     out[whole] = cdist(left[whole], right, "euclidean")
     squares = np.zeros((int((~whole).sum()), len(right)))
     for mine, theirs in zip(left[~whole].T, right.T, strict=True):

@@ -50,8 +50,13 @@ class Layout:
     def build(self, domain: Domain, records: Sequence[Record]) -> Any:
         """Return records in this form."""
         columns = {name: [record[name] for record in records] for name in self.names}
-        if self.backend is not None:
+        if self.backend is not None and {type(value) for own in columns.values() for value in own} == {float}:
+            # One array: a frame of columns costs a black box that is asked about one record more than its answer.
+            numbers = np.array(list(columns.values())).T
             library: Any = self.backend
+            return nw.from_numpy(numbers, schema=list(self.names), backend=library).to_native()
+        if self.backend is not None:
+            library = self.backend
             typed = {name: _column(name, domain[name], columns[name], library) for name in self.names}
             return nw.from_dict(typed, backend=library).to_native()
         words = _have_texts(domain[name] for name in self.names)
@@ -167,9 +172,9 @@ def layout_of(X: object, domain: Domain) -> Layout:
     if columns.names is not None:
         for name in domain:
             is_column(name, columns.names)
-    elif getattr(X, "ndim", 2) != 2 or getattr(X, "shape", (0, len(domain)))[1] != len(domain):
+    elif len(shape := getattr(X, "shape", (0, len(domain)))) != 2 or shape[1] != len(domain):
         raise InvalidDataError(
-            f"records without names must have {len(domain)} columns, those of the domain, got the shape {X.shape}.",  # type: ignore[attr-defined]
+            f"records without names must have {len(domain)} columns, those of the domain, got the shape {shape}.",
             remedy="Give the columns of the domain, in its order.",
         )
     check_types(columns, {name: domain[name] for name in domain})

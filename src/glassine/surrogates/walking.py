@@ -15,7 +15,6 @@ from glassine.domain.grid import public_grid
 from glassine.domain.literals import complement, conjunction_text
 from glassine.models.evidence import Cell
 from glassine.models.tree import DecisionTree
-from glassine.records.arrays import Bools, Indices
 from glassine.surrogates.answers import Answers, Names
 from glassine.surrogates.distances import DomainMetric
 from glassine.surrogates.reading import Record
@@ -41,13 +40,14 @@ def satisfies(literal: Literal, value: Scalar | None) -> bool:
 
 def way_of(tree: DecisionTree, record: Mapping[str, Scalar | None]) -> tuple[tuple[int, ...], tuple[Literal, ...]]:
     """Return the nodes from the root to the leaf of a record, and the literals that it satisfies on the way."""
-
-    def holds(literal: Literal, rows: Indices) -> Bools:
-        return np.full(len(rows), satisfies(literal, record[literal.attribute]))
-
-    visits = list(tree.walk(1, holds, "last branch"))
-    taken = [tree.nodes[visit.node].branches[int(visit.branch[0])].literal for visit in visits[:-1]]
-    return tuple(visit.node for visit in visits), tuple(taken)
+    # Without arrays: of one record they cost more than the comparison.
+    nodes, literals = [0], list[Literal]()
+    while branches := tree.nodes[nodes[-1]].branches:
+        ways = (one for one in branches[:-1] if satisfies(one.literal, record[one.literal.attribute]))
+        branch = next(ways, branches[-1])
+        literals.append(branch.literal)
+        nodes.append(branch.child)
+    return tuple(nodes), tuple(literals)
 
 
 def conditions_of(literals: Sequence[Literal]) -> tuple[str, ...]:

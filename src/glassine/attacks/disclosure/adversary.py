@@ -18,12 +18,24 @@ from glassine.formats.sklearn.pipelines import sklearn_names
 from glassine.formats.sklearn.tree import final_tree
 from glassine.learners.greedy.impurity import CRITERIA, Criterion, check_criterion
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
+from glassine.models.tree import DecisionTree
 
 Leaves: TypeAlias = Literal["leaf_counts", "error_rates", "labels_only"]
 
 Training: TypeAlias = Literal["known", "sample"]
 
 LEAVES: tuple[Leaves, ...] = ("leaf_counts", "error_rates", "labels_only")
+
+
+def shown_by_leaves(tree: DecisionTree) -> Leaves:
+    """Return what all leaves of a tree publish of their classes."""
+    evidences = [cell.evidence for cell in tree.cells if cell.evidence.size != 0]
+    if all(evidence.counts is not None for evidence in evidences):
+        return "leaf_counts"
+    if all(evidence.counts is not None or evidence.error_rate is not None for evidence in evidences):
+        return "error_rates"
+    return "labels_only"
+
 
 SPLITS = ("auto", "multiway", "binary")
 

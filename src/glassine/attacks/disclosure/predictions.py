@@ -133,4 +133,4 @@ def quality(
 def _cells(tree: DecisionTree, columns: Mapping[str, AnyArray]) -> Codes:
     """Return the leaf of each record, shape (m,); that after the last for one that is left out."""
     records = read_records(columns, tree.attributes, tree.literals)
-    return tree.cells_of(records.n_records, records.holds, "left out")
+    return tree.cells_of(records, "left out")

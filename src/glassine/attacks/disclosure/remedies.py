@@ -15,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from glassine import __version__
-from glassine.attacks.disclosure.adversary import Adversary
+from glassine.attacks.disclosure.adversary import Adversary, Leaves, shown_by_leaves
 from glassine.attacks.disclosure.dual import TimeLimit, TimeLimitError
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.infer import SearchError, infer_sensitive
@@ -126,6 +126,14 @@ class Remedies:
             raise InvalidParameterError(f"{parameter('time_limit')} must be above 0, got {self.time_limit!r}.")
 
 
+PUBLISHED: dict[Leaves, str] = {
+    "leaf_counts": "class counts of the leaves",
+    "error_rates": "error rates of the leaves",
+    "labels_only": "labels of the leaves",
+}
+"""The first row of a table: what the leaves publish."""
+
+
 def measure_remedies(
     model: object,
     quasi_identifiers: object,
@@ -202,11 +210,14 @@ def measure_remedies(
             f"{parameter('remedies')} are measured by the publisher, who knows the training records.",
             remedy='Take training="known".',
         )
-    name = "class counts of the leaves"
-    tell(name)
-    first = infer_sensitive(model, quasi_identifiers, adversary=base, truth=truth)
-    base = first.adversary
     tree = _plain(model)
+    revealed = shown_by_leaves(tree)
+    name = PUBLISHED[revealed]
+    tell(name)
+    published = replace(base or Adversary(), leaves=revealed)
+    first = infer_sensitive(model, quasi_identifiers, adversary=published, truth=truth)
+    published = first.adversary
+    base = replace(published, leaves="leaf_counts")
     holdout = None if evaluation is None else read_holdout(evaluation, tree)
     codes = _codes(first, truth)
     # A merged tree has larger leaves, but the learner looked at the same candidates.
@@ -216,10 +227,12 @@ def measure_remedies(
         tree=tree, frame=quasi_identifiers, truth=truth, codes=codes, tables=tables, base=base, holdout=holdout
     )
     every: list[tuple[str, Kind, Callable[[str, TimeLimit], DisclosureRemedy]]] = [
-        (name, "none", partial(bench.read, kind="none", tree=tree, adversary=base)),
-        ("error rates instead of counts", "suppress", partial(bench.suppressed, leaves="error_rates")),
-        ("labels alone", "suppress", partial(bench.suppressed, leaves="labels_only")),
+        (name, "none", partial(bench.read, kind="none", tree=tree, adversary=published))
     ]
+    if revealed == "leaf_counts":
+        every.append(("error rates instead of counts", "suppress", partial(bench.suppressed, leaves="error_rates")))
+    if revealed != "labels_only":
+        every.append(("labels alone", "suppress", partial(bench.suppressed, leaves="labels_only")))
     every += [(f"leaves below {k} people merged", "merge", partial(bench.merged, below=k)) for k in tried.merge_below]
     every += [(f"leaves purer than {p:g} merged", "merge", partial(bench.merged, purity=p)) for p in tried.purities]
     every += [(f"counts rounded to {b}", "round", partial(bench.rounded, step=b)) for b in tried.round_to]

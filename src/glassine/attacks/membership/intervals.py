@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import beta
 
 from glassine.errors import InvalidParameterError, parameter
-from glassine.records.arrays import Array
+from glassine.records.arrays import Array, Indices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +108,30 @@ def newcombe(hits: float, n: int, other_hits: float, other_n: int, confidence: f
     )
 
 
+class ScoreCounts(NamedTuple):
+    """How many members and non-members have each score: curves, areas and thresholds need no more.
+
+    Shapes: ``scores`` (k,), increasing; ``members`` and ``nonmembers`` (k,).
+    """
+
+    scores: Array
+    members: Indices
+    nonmembers: Indices
+
+    @classmethod
+    def of(cls, members: Array, nonmembers: Array) -> ScoreCounts:
+        """Return the counts of two arrays of scores."""
+        scores = np.unique(np.concatenate([np.unique(members), np.unique(nonmembers)]))
+        sides = (np.bincount(np.searchsorted(scores, side), minlength=len(scores)) for side in (members, nonmembers))
+        return cls(scores, *sides)
+
+
 def area_under_roc(members: Array, nonmembers: Array, confidence: float) -> Estimate:
+    """Return the chance that a member scores above a non-member, ties counting one half; see :func:`area_of_counts`."""
+    return area_of_counts(ScoreCounts.of(members, nonmembers), confidence)
+
+
+def area_of_counts(counts: ScoreCounts, confidence: float) -> Estimate:
     """Return the chance that a member scores above a non-member, ties counting one half.
 
     The interval is DeLong's on the logit scale; where its variance vanishes (complete separation, or one score for
@@ -118,13 +142,13 @@ def area_under_roc(members: Array, nonmembers: Array, confidence: float) -> Esti
     DeLong, DeLong, Clarke-Pearson, 1988; Newcombe: Confidence intervals for an effect size measure based on the
     Mann-Whitney statistic, part 2, 2006, method 5.
     """
-    m, n = len(members), len(nonmembers)
-    order, other = np.sort(nonmembers), np.sort(members)
-    above = (np.searchsorted(order, members, "left") + np.searchsorted(order, members, "right")) / (2 * n)
-    below = 1 - (np.searchsorted(other, nonmembers, "left") + np.searchsorted(other, nonmembers, "right")) / (2 * m)
-    area = float(above.mean())
+    _, inside, outside = counts
+    m, n = int(inside.sum()), int(outside.sum())
+    above = (np.cumsum(outside) - outside / 2) / n
+    below = 1 - (np.cumsum(inside) - inside / 2) / m
+    area = float(inside @ above) / m
     z = normal_quantile(confidence)
-    variance = float(above.var(ddof=1)) / m + float(below.var(ddof=1)) / n if min(m, n) > 1 else 0.0
+    variance = _variance(above, inside) / m + _variance(below, outside) / n if min(m, n) > 1 else 0.0
     if variance > 0 and 0 < area < 1:
         half = z * math.sqrt(variance) / (area * (1 - area))
         middle = math.log(area / (1 - area))
@@ -132,6 +156,12 @@ def area_under_roc(members: Array, nonmembers: Array, confidence: float) -> Esti
         return Estimate(value=area, low=low, high=high, confidence=confidence, method="DeLong on the logit scale")
     low, high = _score_bounds(area, m, n, z)
     return Estimate(value=area, low=low, high=high, confidence=confidence, method="Newcombe's score interval")
+
+
+def _variance(values: Array, times: Indices) -> float:
+    """Return the variance of values, each so many times, with one degree of freedom less."""
+    n = int(times.sum())
+    return float(times @ (values - float(times @ values) / n) ** 2) / (n - 1)
 
 
 def _score_bounds(area: float, m: int, n: int, z: float) -> tuple[float, float]:

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 import narwhals as nw
 import numpy as np
 
-from glassine.attacks.membership.gap import answered, gap_figure, known_sides, read_sides, setting_of, some_of
+from glassine.attacks.membership.gap import (
+    MAX_RECORDS,
+    answered,
+    gap_figure,
+    known_sides,
+    read_sides,
+    setting_of,
+    some_of,
+)
 from glassine.attacks.membership.outputs import Answers, LabelledRecords, answers, attempt, published
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_scores
@@ -18,6 +26,9 @@ from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidDataError, InvalidParameterError, check_whole, parameter
 from glassine.models.evidence import cell_labels
 from glassine.records.arrays import Array, Bools, Indices
+
+MOST_TREES = 100
+"""Trees of an ensemble above which fewer records are attacked: each copy of each record asks every tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +89,7 @@ def label_only_attack(
     gives it in a large one. The attacker changes each record at random, asks for classes alone, and scores the record
     by the share of its copies with the right class. A record that is itself classified wrongly scores 0. The threshold
     on the score is cross-fitted. Of more than 20,000 records or people of a side, that many are drawn, and a note says
-    so.
+    so; of an ensemble of t > 100 trees, of more than 20,000 * 100 / t.
 
     An attribute changes to the value of another record of those under attack, so that every value is one that occurs.
     This is the attack by random noise of the paper, whose bits flip with a probability. Its search
@@ -130,7 +141,9 @@ def label_only_attack(
     groups = _groups(inside, how)
 
     def work() -> MembershipResult:
-        some = [some_of(side, setting.rng) for side in (inside, outside)]
+        trees = getattr(model, "n_trees", 1)
+        most = None if trees <= MOST_TREES else MAX_RECORDS * MOST_TREES // trees
+        some = [some_of(side, setting.rng, most) for side in (inside, outside)]
         sides, true_sides = answered(model, some[0], some[1]), known_sides(model, some[0], some[1])
         pool = true_sides[0].join(true_sides[1])
         # A fitted model may have the columns in another order, or fewer of them.

@@ -128,7 +128,7 @@ def _published(model: object) -> DecisionTree | RuleList:
 def _leaves(model: DecisionTree | RuleList, records: LabelledRecords) -> Indices:
     """Return the leaf of each record, shape (n,)."""
     with asking("the model"):
-        return np.asarray(model.apply(records.columns(tuple(model.attributes))))
+        return records.leaves(model)
 
 
 def _outcomes(model: DecisionTree | RuleList, records: LabelledRecords) -> Array:
@@ -136,8 +136,9 @@ def _outcomes(model: DecisionTree | RuleList, records: LabelledRecords) -> Array
     if model.classes is not None:
         texts = {str(name): place for place, name in enumerate(model.classes)}
         codes = places(records.target, list(model.classes))
-        named = np.array([texts.get(str(value), -1) for value in records.target.tolist()])
-        return np.where(codes >= 0, codes, named).astype(float)
+        odd = np.flatnonzero(codes < 0)
+        codes[odd] = [texts.get(str(value), -1) for value in records.target[odd].tolist()]
+        return codes.astype(float)
     try:
         return records.target.astype(float)
     except (TypeError, ValueError):

@@ -276,16 +276,45 @@ def column_of_numbers(column: AnyArray, name: str) -> Array:
 def codes_of_rows(records: LabelledRecords, *, with_target: bool = False) -> Indices:
     """Return a number for each record, the same for records that are equal."""
     columns = records.columns(records.names or tuple(f"x{i}" for i in range(records.width)))
-    codes = np.zeros(len(records.target), dtype=np.intp)
-    for column in (*columns.values(), *((records.target,) if with_target else ())):
-        own = _codes_of(column)
+    keys = [_keys_of(column) for column in (*columns.values(), *((records.target,) if with_target else ()))]
+    # Equal records have equal marks, of which one sort is enough; unequal ones hardly ever, which is checked.
+    marks = np.zeros(len(records.target), dtype=np.uint64)
+    for key in keys:
+        marks = _mixed(marks + key)
+    codes = np.unique(marks, return_inverse=True)[1]
+    one = np.zeros(len(codes), dtype=np.intp)
+    one[codes] = np.arange(len(codes))
+    if all((key[one[codes]] == key).all() for key in keys):
+        return codes
+    codes = np.zeros(len(codes), dtype=np.intp)
+    for key in keys:
+        own = np.unique(key, return_inverse=True)[1]
         codes = np.unique(codes * (int(own.max()) + 1) + own, return_inverse=True)[1]
     return codes
 
 
+Keys: TypeAlias = npt.NDArray[np.uint64]
+
+
+def _mixed(marks: Keys) -> Keys:
+    """Return 64 bits each of which hangs on all of those given, different for different ones (splitmix64)."""
+    marks = marks + np.uint64(0x9E3779B97F4A7C15)
+    marks = (marks ^ (marks >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    marks = (marks ^ (marks >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return marks ^ (marks >> np.uint64(31))
+
+
+def _keys_of(column: AnyArray) -> Keys:
+    """Return 64 bits for each value of a column, the same for equal values."""
+    if column.dtype.kind == "f":
+        # Zero has one sign, and what is no number one pattern.
+        numbers = column.astype(np.float64) + 0.0
+        numbers[np.isnan(numbers)] = np.nan
+        return numbers.view(np.uint64)
+    return (column if column.dtype.kind in "biu" else _codes_of(column)).astype(np.uint64)
+
+
 def _codes_of(column: AnyArray) -> Indices:
-    if column.dtype.kind in "biuf":
-        return np.unique(column, return_inverse=True)[1]
     gaps, values = is_missing(column), column.tolist()
     if not gaps.any() and set(map(type, values)) == {str}:
         # Looked up, a recurring text is sorted once.
@@ -384,7 +413,7 @@ def known_columns(model: object, records: LabelledRecords) -> LabelledRecords:
     fitted = getattr(model, "best_estimator_", model)
     names = tree.attributes if isinstance(tree, DecisionTree) else getattr(fitted, "feature_names_in_", None)
     own = [name for name in (records.names or ()) if names is not None and name in set(names)]
-    if not own:
+    if not own or len(own) == len(records.names or ()):
         return records
     native = records.native.restrict(own) if isinstance(records.native, RecordTable) else records.native[own]
     return LabelledRecords(native, records.target, records.persons)
@@ -397,11 +426,11 @@ Rows = Indices
 ValuePair: TypeAlias = tuple[float, float]
 
 
-def pairs_at(values: Array, threshold: float, *, exact: bool = False) -> list[ValuePair]:
+def pairs_at(values: Array, threshold: float, *, exact: bool = False, most: int | None = None) -> list[ValuePair]:
     """Return the pairs of values between which scikit-learn would place just this threshold.
 
     Shapes: ``values`` (k,), increasing. Unless the threshold is ``exact``, a bound of single precision stands for every
-    threshold between the two numbers that it divides.
+    threshold between the two numbers that it divides. With ``most``, the search may end when so many are found.
 
     Examples
     --------
@@ -409,23 +438,52 @@ def pairs_at(values: Array, threshold: float, *, exact: bool = False) -> list[Va
     [(1.0, 4.0), (2.0, 3.0)]
     """
     split = int(np.searchsorted(values, threshold, side="right"))
-    below, above = values[:split], values[split:]
+    return pairs_between(values[:split], values[split:], threshold, exact=exact, most=most)
+
+
+NEAREST = 1024
+"""Values on each side of a threshold among which pairs are looked for first."""
+
+
+def pairs_between(
+    below: Array, above: Array, threshold: float, *, exact: bool = False, most: int | None = None
+) -> list[ValuePair]:
+    """Return the pairs of a value below a threshold and one above it, as :func:`pairs_at`."""
     if not len(below) or not len(above):
         return []
-    pairs: set[ValuePair] = set()
     alone = (threshold, math.nextafter(threshold, math.inf))
-    first, stop = alone if exact else single_sides(threshold) or alone
+    middles = alone if exact else single_sides(threshold) or alone
+    pairs: set[ValuePair] = set()
+    longest = max(len(below), len(above))
+    start, stop = 0, longest if most is None else NEAREST
     # From both sides: where one value is tiny beside the other, several have the same midpoint.
-    for own, other, turned in ((below, above, False), (above, below, True)):
-        near = np.searchsorted(other, 2 * first - own)
-        for step in (-1, 0, 1):
-            # np.clip asks for the limits of the type at every call.
-            match = other[np.minimum(np.maximum(near + step, 0), len(other) - 1)]
-            low, high = (match, own) if turned else (own, match)
-            middle = placed_between(low, high)
-            hit = (middle >= first) & (middle < stop)
-            pairs.update(zip(low[hit].tolist(), high[hit].tolist(), strict=True))
-    return sorted(pair for pair in pairs if np.float32(pair[1]) > np.float32(pair[0]) + ALIKE)
+    while start < longest and (most is None or len(pairs) < most):
+        lower = below[max(0, len(below) - stop) : max(0, len(below) - start)]
+        pairs.update(_paired(lower, above, middles, turned=False))
+        pairs.update(_paired(above[start:stop][::-1], below, middles, turned=True))
+        start, stop = stop, longest
+    return sorted(pairs)
+
+
+BESIDE = np.array([[-1], [0], [1]])
+
+
+def _paired(own: Array, other: Array, middles: tuple[float, float], *, turned: bool) -> Iterable[ValuePair]:
+    """Return the pairs of each of some values with the values nearest to where its partner lies."""
+    first, stop = middles
+    if not len(own):
+        return ()
+    # np.clip asks for the limits of the type at every call.
+    match = other[np.minimum(np.maximum(np.searchsorted(other, 2 * first - own) + BESIDE, 0), len(other) - 1)]
+    low, high = (match, own) if turned else (own, match)
+    middle = placed_between(low, high)
+    step, place = np.nonzero((middle >= first) & (middle < stop))
+    if not len(place):
+        return ()
+    partners, values = match[step, place], own[place]
+    low, high = (partners, values) if turned else (values, partners)
+    differ = high.astype(np.float32) > low.astype(np.float32) + ALIKE
+    return zip(low[differ].tolist(), high[differ].tolist(), strict=True)
 
 
 def placed_between(low: Array, high: Array) -> Array:
@@ -439,15 +497,17 @@ class ExplainedSplit:
     """A split, and the pairs of values that explain its threshold."""
 
     split: ThresholdSplit
-    pairs: list[ValuePair]  # Pairs of values among the candidates at the node, lower value first
+    # Pairs of values among the candidates at the node, lower value first; two stand for more unless all are asked for.
+    pairs: list[ValuePair]
 
     @classmethod
-    def of(cls, split: ThresholdSplit) -> ExplainedSplit:
-        """Return a split with every pair that explains it; a value that is the threshold counts as one."""
+    def of(cls, split: ThresholdSplit, *, every: bool = True) -> ExplainedSplit:
+        """Return a split with every pair that explains it, or two; a value that is the threshold counts as one."""
         if split.at_value:
             here = bool((split.values == split.threshold).any())
             return cls(split, [(split.threshold, split.threshold)] if here else [])
-        return cls(split, pairs_at(np.unique(split.values), split.threshold, exact=split.exact))
+        most = None if every else 2
+        return cls(split, pairs_at(np.unique(split.values), split.threshold, exact=split.exact, most=most))
 
     def holders(self, value: float) -> Rows:
         """Return the candidates at the node that hold a value."""

@@ -16,7 +16,7 @@ from glassine.attacks.membership.matching import (
     ExplainedSplit,
     ThresholdSplit,
     ValuePair,
-    pairs_at,
+    pairs_between,
     placed_between,
     rows_of_reach,
     stated_truth,
@@ -282,7 +282,7 @@ def midpoint_attack(
         return max(made, key=lambda one: one.n_named)
 
     def read(people: DistinctCandidates, splits: Iterable[ThresholdSplit]) -> MidpointResult | None:
-        matches = [ExplainedSplit.of(split) for split in splits]
+        matches = [ExplainedSplit.of(split, every=complete) for split in splits]
         if not matches:
             return None
         trials = _trials([match.split for match in matches], rng)
@@ -330,9 +330,8 @@ def _trials(splits: Sequence[ThresholdSplit], rng: np.random.Generator) -> dict[
             if not split.exact and single_sides(split.threshold) is not None:
                 threshold = single_bound(threshold)
             # One record of each value is left out; others may hold the same value by chance.
-            left = n_holders > 1
-            left[:i], left[i + 2 :] = True, True
-            n_pairs = len(pairs_at(values[left], threshold, exact=split.exact))
+            below, above = values[: i + (n_holders[i] > 1)], values[i + 2 - (n_holders[i + 1] > 1) :]
+            n_pairs = len(pairs_between(below, above, threshold, exact=split.exact, most=2))
             own.tried += 1
             own.one += n_pairs == 1
             own.some += n_pairs > 0

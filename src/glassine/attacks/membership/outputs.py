@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,6 +29,9 @@ QUOTED = re.compile(r"\[.*\]|\(.*\)|'[^']*'|\"[^\"]*\"|\b\d[\w.+-]*")
 CLIP = 1e-6
 """Probabilities are held this far from 0 and 1 before a logarithm is taken."""
 
+WHOLE = 2**53
+"""Whole numbers up to which doubles are exact."""
+
 NO_PROBABILITIES = "the model gives no probabilities"
 
 T = TypeVar("T")
@@ -46,6 +50,8 @@ class LabelledRecords:
     persons: Persons | None = None  # Whose they are, where that is stated: then a statistic is one of people
     # What a model that was asked answered, so that several attacks ask it once; by the model's identity.
     answered: dict[int, tuple[object, Answers]] = field(default_factory=dict, init=False, compare=False)
+    # What was made of the records once, by the identity of what it was made with: their columns, leaves of models.
+    made: dict[tuple[str, int], tuple[object, Any]] = field(default_factory=dict, init=False, compare=False)
 
     @classmethod
     def read(cls, sample: Sample | LabelledRecords, what: str) -> LabelledRecords:
@@ -82,6 +88,22 @@ class LabelledRecords:
                 f"the {what} have {len(native)} records but {len(target)} classes.", remedy="Align them."
             )
         return cls(native, target, whose)
+
+    def once(self, what: str, of: object, make: Callable[[], T]) -> T:
+        """Return what is made of the records and something else, made at the first call."""
+        key = what, id(of)
+        if key not in self.made:
+            # What it is made with is kept beside it, so that no other object has its identity.
+            self.made[key] = of, make()
+        made: T = self.made[key][1]
+        return made
+
+    def relabelled(self, native: Any, target: AnyArray) -> LabelledRecords:
+        """Return records of the same people with other classes; the same records share what was made of them."""
+        out = LabelledRecords(native, target, self.persons)
+        if native is self.native:
+            object.__setattr__(out, "made", self.made)
+        return out
 
     @property
     def number(self) -> int:
@@ -121,10 +143,16 @@ class LabelledRecords:
         if isinstance(self.native, RecordTable):
             return LabelledRecords(self.native.at(rows), self.target[rows], persons)
         frame = nw.from_native(self.native, eager_only=True)
-        return LabelledRecords(frame[rows].to_native(), self.target[rows], persons)
+        out = LabelledRecords(frame[rows].to_native(), self.target[rows], persons)
+        if (key := ("columns", id(None))) in self.made:
+            out.made[key] = None, {name: column[rows] for name, column in self.made[key][1].items()}
+        return out
 
     def like(self, other: LabelledRecords) -> LabelledRecords:
         """Return the same records with the columns, and in the kind of frame, of others."""
+        return self.once("like", other, lambda: self._like(other))
+
+    def _like(self, other: LabelledRecords) -> LabelledRecords:
         if (self.names is None) != (other.names is None):
             raise InvalidDataError(
                 "members and non-members must both be data frames or both be arrays.", remedy="Convert one."
@@ -150,6 +178,9 @@ class LabelledRecords:
 
     def join(self, other: LabelledRecords) -> LabelledRecords:
         """Return these records followed by others of the same columns."""
+        return self.once("join", other, lambda: self._join(other))
+
+    def _join(self, other: LabelledRecords) -> LabelledRecords:
         target = _joined(self.target, other.target)
         persons = None if self.persons is None or other.persons is None else self.persons.join(other.persons)
         if isinstance(self.native, np.ndarray):
@@ -173,13 +204,17 @@ class LabelledRecords:
     def columns(self, names: tuple[str, ...]) -> dict[str, AnyArray]:
         """Return the columns by name; those of an array are named in order."""
         if not isinstance(self.native, np.ndarray):
-            return columns(self.native)
+            return self.once("columns", None, lambda: columns(self.native))
         if len(names) != self.width:
             raise InvalidDataError(
                 f"the records have {self.width} columns without names, but the model has {len(names)} attributes.",
                 remedy="Pass a data frame, or one column for each attribute in order.",
             )
         return {name: self.native[:, i] for i, name in enumerate(names)}
+
+    def leaves(self, model: DecisionTree | RuleList) -> Indices:
+        """Return the leaf or rule of each record, shape (n,)."""
+        return self.once("leaves", model, lambda: model.apply(self.columns(tuple(model.attributes))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +289,7 @@ def answers(model: object, records: LabelledRecords) -> Answers:
     plain = published(model)
     probabilities: Array | None
     if plain is not None:
-        cells = plain.apply(records.columns(plain.attributes))
+        cells = records.leaves(plain)
         predicted, probabilities = cell_labels(plain)[cells], cell_shares(plain)[cells]
     else:
         predicted, probabilities = _asked(model, records, classes)
@@ -332,7 +367,7 @@ def in_classes_of(model: object, records: LabelledRecords, what: str) -> Labelle
             f"theirs are of type {kind}.",
             remedy="Give the classes as the model names them, or leave these records out.",
         )
-    return LabelledRecords(as_fitted(model, records.native), named, records.persons)
+    return records.relabelled(as_fitted(model, records.native), named)
 
 
 def class_text(value: Any) -> str:
@@ -363,9 +398,9 @@ def _objects(values: list[Any]) -> AnyArray:
 
 def _typed(frame: Any, other: Any) -> Any:
     """Return a frame whose columns without any value have the type that another frame gives them."""
-    for name in frame.columns:
-        kind = other[name].dtype
-        if frame[name].dtype != kind and bool(frame[name].is_null().all()):
+    own, kinds = frame.schema, other.schema
+    for name, kind in kinds.items():
+        if name in own and own[name] != kind and bool(frame[name].is_null().all()):
             frame = frame.with_columns(nw.lit(None, dtype=kind).alias(name))
     return frame
 
@@ -421,6 +456,12 @@ def _classes(model: Any) -> list[Any]:
 def places(values: AnyArray, classes: list[Any]) -> Indices:
     """Return the index of the class that each value names, shape (n,); -1 where it is none of them."""
     where = {name: i for i, name in enumerate(classes)}
+    if values.dtype.kind in "biuf" and all(isinstance(name, int | float) and abs(name) < WHOLE for name in classes):
+        # In the arithmetic of doubles, in which numbers below 2^53 are equal as Python has it.
+        numbers, order = values.astype(np.float64), sorted(where)
+        at = np.searchsorted(order, numbers)
+        codes = np.array([*(where[name] for name in order), -1])[at]
+        return np.where(np.array([*map(float, order), math.nan])[at] == numbers, codes, -1)
     return np.fromiter(map(where.get, values.tolist(), repeat(-1)), dtype=np.intp, count=len(values))
 
 

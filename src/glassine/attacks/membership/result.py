@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from glassine.attacks.membership.intervals import Estimate, clopper_pearson
+from glassine.attacks.membership.intervals import Estimate, ScoreCounts, clopper_pearson
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
 from glassine.exports import DisplayedToCheckers
 from glassine.records.arrays import Array, Bools, Indices
@@ -121,16 +121,20 @@ def roc_curve(members: Array, nonmembers: Array) -> Roc:
     >>> curve.fpr, curve.tpr, curve.area
     ((0.0, 0.0, 0.5, 1.0), (0.0, 0.5, 1.0, 1.0), 0.875)
     """
-    scores = np.unique(np.concatenate([members, nonmembers]))[::-1]
-    hits = len(members) - np.searchsorted(np.sort(members), scores, side="left")
-    wrong = len(nonmembers) - np.searchsorted(np.sort(nonmembers), scores, side="left")
+    return roc_of_counts(ScoreCounts.of(members, nonmembers))
+
+
+def roc_of_counts(counts: ScoreCounts) -> Roc:
+    """Return the ROC curve of scores of which it is counted how many have each."""
+    scores = counts.scores[::-1]
+    hits, wrong = np.cumsum(counts.members[::-1]), np.cumsum(counts.nonmembers[::-1])
     keep = _corners(wrong, hits)
     return Roc(
-        fpr=(0.0, *(wrong[keep] / len(nonmembers)).tolist()),
-        tpr=(0.0, *(hits[keep] / len(members)).tolist()),
+        fpr=(0.0, *(wrong[keep] / wrong[-1]).tolist()),
+        tpr=(0.0, *(hits[keep] / hits[-1]).tolist()),
         thresholds=(math.inf, *scores[keep].tolist()),
-        n_members=len(members),
-        n_nonmembers=len(nonmembers),
+        n_members=int(hits[-1]),
+        n_nonmembers=int(wrong[-1]),
     )
 
 

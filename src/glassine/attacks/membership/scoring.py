@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import hypergeom
 
-from glassine.attacks.membership.intervals import Estimate, area_under_roc, clopper_pearson, newcombe
-from glassine.attacks.membership.result import BestThreshold, Control, MembershipResult, Shift, roc_curve
+from glassine.attacks.membership.intervals import Estimate, ScoreCounts, area_of_counts, clopper_pearson, newcombe
+from glassine.attacks.membership.result import BestThreshold, Control, MembershipResult, Shift, roc_of_counts
 from glassine.records.arrays import Array, Bools, Indices
 
 LOW_RATES = (0.01, 0.001)
@@ -43,9 +43,13 @@ def best_threshold(members: Scores, nonmembers: Scores) -> BestThreshold:
     >>> best.threshold, best.balanced_accuracy
     (3.0, 0.75)
     """
-    values = np.unique(np.concatenate([members, nonmembers]))[::-1]
-    hit_rates = 1 - np.searchsorted(np.sort(members), values, side="left") / len(members)
-    wrong = 1 - np.searchsorted(np.sort(nonmembers), values, side="left") / len(nonmembers)
+    return _best(ScoreCounts.of(members, nonmembers))
+
+
+def _best(counts: ScoreCounts) -> BestThreshold:
+    values = counts.scores[::-1]
+    sides = counts.members, counts.nonmembers
+    hit_rates, wrong = (1 - (np.cumsum(side) - side)[::-1] / side.sum() for side in sides)
     advantage = hit_rates - wrong
     top = int(advantage.argmax())
     # Calling no record a member has advantage 0.
@@ -56,18 +60,16 @@ def best_threshold(members: Scores, nonmembers: Scores) -> BestThreshold:
 
 def crossfit(members: Scores, nonmembers: Scores, rng: np.random.Generator) -> tuple[float, float]:
     """Return the numbers of members and of non-members called members by cross-fitted thresholds."""
-    return _crossfit(*_counted(members, nonmembers), rng)
-
-
-def _counted(members: Scores, nonmembers: Scores) -> tuple[Counts, Counts]:
-    """Return how many members and non-members have each score, in increasing order: thresholds need no more."""
-    values, codes = np.unique(np.concatenate([members, nonmembers]), return_inverse=True)
-    inside, outside = codes[: len(members)], codes[len(members) :]
-    return np.bincount(inside, minlength=len(values)), np.bincount(outside, minlength=len(values))
+    counts = ScoreCounts.of(members, nonmembers)
+    return _crossfit(counts.members, counts.nonmembers, rng)
 
 
 FEW = 16
 """Records for each score from which hands are drawn score by score, and not record by record."""
+
+
+FEW_TOGETHER = 160
+"""The same where all permutations are dealt at once, each score for all of them."""
 
 
 def dealt(counts: Counts, sizes: Sequence[int], rng: np.random.Generator) -> Counts:
@@ -128,8 +130,10 @@ def judge_calls(
     """Return the result of an attack whose decisions were fixed before it saw these records' membership."""
     calls = int(members.sum()), int(nonmembers.sum())
     control = _exact_control(calls, len(members), len(nonmembers))
-    both = (members.astype(float), nonmembers.astype(float)) if scores is None else scores
-    result = _result(attack, both, calls, setting, decision, control, gap)
+    counts = (
+        ScoreCounts.of(members.astype(float), nonmembers.astype(float)) if scores is None else ScoreCounts.of(*scores)
+    )
+    result = _result(attack, counts, calls, setting, decision, control, gap)
     # Decisions without scores have no threshold that could be better in hindsight.
     return result if scores is not None else replace(result, best=None)
 
@@ -146,15 +150,16 @@ def judge_scores(
     """Return the result of an attack that scores each record without knowing its membership."""
     # The threshold is cross-fitted; the one that is best in hindsight is given beside it. The control repeats the
     # choice of thresholds on permuted membership.
-    calls = crossfit(members, nonmembers, setting.rng)
+    counts = ScoreCounts.of(members, nonmembers)
+    calls = _crossfit(counts.members, counts.nonmembers, setting.rng)
     advantage = calls[0] / len(members) - calls[1] / len(nonmembers)
-    control = _permuted_control(advantage, members, nonmembers, setting.rng)
-    return _result(attack, (members, nonmembers), calls, setting, CROSSFIT, control, gap, notes)
+    control = _permuted_control(advantage, counts, setting.rng)
+    return _result(attack, counts, calls, setting, CROSSFIT, control, gap, notes)
 
 
 def _result(
     attack: str,
-    scores: tuple[Scores, Scores],
+    counts: ScoreCounts,
     calls: tuple[float, float],
     setting: Setting,
     decision: str,
@@ -162,10 +167,9 @@ def _result(
     gap: Estimate | None,
     notes: tuple[str, ...] = (),
 ) -> MembershipResult:
-    members, nonmembers = scores
-    m, n, confidence = len(members), len(nonmembers), setting.confidence
+    m, n, confidence = int(counts.members.sum()), int(counts.nonmembers.sum()), setting.confidence
     advantage = newcombe(calls[0], m, calls[1], n, confidence)
-    roc = roc_curve(members, nonmembers)
+    roc = roc_of_counts(counts)
     return MembershipResult(
         attack=attack,
         n_members=m,
@@ -175,10 +179,10 @@ def _result(
         tpr=clopper_pearson(calls[0], m, confidence),
         fpr=clopper_pearson(calls[1], n, confidence),
         decision=decision,
-        auc=area_under_roc(members, nonmembers, confidence),
+        auc=area_of_counts(counts, confidence),
         roc=roc,
         low_rates=tuple(roc.low_rate(rate, confidence) for rate in LOW_RATES),
-        best=best_threshold(members, nonmembers),
+        best=_best(counts),
         guess=0.5,
         gap=gap,
         control=control,
@@ -201,8 +205,8 @@ def _exact_control(calls: tuple[int, int], m: int, n: int) -> Control:
     )
 
 
-def _permuted_control(advantage: float, members: Scores, nonmembers: Scores, rng: np.random.Generator) -> Control:
-    advantages = np.array(list(_permuted(members, nonmembers, rng)))
+def _permuted_control(advantage: float, counts: ScoreCounts, rng: np.random.Generator) -> Control:
+    advantages = _permuted(counts, rng)
     reached = int((advantages >= advantage - 1e-12).sum())
     return Control(
         advantage=float(advantages.mean()),
@@ -213,10 +217,56 @@ def _permuted_control(advantage: float, members: Scores, nonmembers: Scores, rng
     )
 
 
-def _permuted(members: Scores, nonmembers: Scores, rng: np.random.Generator) -> Iterator[float]:
-    inside, outside = _counted(members, nonmembers)
-    sizes = len(members), len(nonmembers)
-    for _ in range(N_PERMUTATIONS):
-        mixed = dealt(inside + outside, sizes, rng)
-        calls = _crossfit(mixed[0], mixed[1], rng)
-        yield calls[0] / sizes[0] - calls[1] / sizes[1]
+def _permuted(counts: ScoreCounts, rng: np.random.Generator) -> Array:
+    """Return the advantage under each of the permutations, shape (199,)."""
+    both = counts.members + counts.nonmembers
+    sizes = int(counts.members.sum()), int(counts.nonmembers.sum())
+    if sum(sizes) < FEW_TOGETHER * len(both):
+        mixed = (dealt(both, sizes, rng) for _ in range(N_PERMUTATIONS))
+        calls = np.array([_crossfit(hands[0], hands[1], rng) for hands in mixed])
+    else:
+        # Of few scores all permutations are dealt together.
+        members = dealt_together(np.tile(both, (N_PERMUTATIONS, 1)), sizes[0], rng)
+        calls = _crossfit_together((members, both - members), rng)
+    return np.asarray(calls[:, 0] / sizes[0] - calls[:, 1] / sizes[1])
+
+
+def dealt_together(counts: Counts, size: int, rng: np.random.Generator) -> Counts:
+    """Draw so many records at random of each of several tables, and return how many have each score, both (r, k).
+
+    Examples
+    --------
+    >>> dealt_together(np.array([[3, 0, 1], [0, 2, 2]]), 4, np.random.default_rng(0)).tolist()
+    [[3, 0, 1], [0, 2, 2]]
+    """
+    hands, left = np.zeros_like(counts), np.full(len(counts), size)
+    behind = counts.sum(axis=1)
+    for j in range(counts.shape[1]):
+        behind = behind - counts[:, j]
+        hands[:, j] = rng.hypergeometric(counts[:, j], behind, left)
+        left = left - hands[:, j]
+    return hands
+
+
+def _crossfit_together(sides: tuple[Counts, Counts], rng: np.random.Generator) -> Array:
+    """Return the numbers of members and of non-members called members, as :func:`crossfit`, of each table, (r, 2)."""
+    folds: list[list[Counts]] = []
+    for side in sides:
+        left, hands, n = side, list[Counts](), int(side[0].sum())
+        for i in range(N_FOLDS - 1):
+            hands.append(dealt_together(left, (n + i) // N_FOLDS, rng))
+            left = left - hands[-1]
+        folds.append([*hands, left])
+    calls, every = np.zeros((len(sides[0]), 2)), np.arange(len(sides[0]))
+    for fold in range(N_FOLDS):
+        # Numbers of records of the other folds at or above each score.
+        rest = [(side - hands[fold])[:, ::-1].cumsum(axis=1)[:, ::-1] for side, hands in zip(sides, folds, strict=True)]
+        if not (rest[0][0, 0] and rest[1][0, 0]):
+            continue
+        advantage = rest[0] / rest[0][:, :1] - rest[1] / rest[1][:, :1]
+        top = advantage.shape[1] - 1 - advantage[:, ::-1].argmax(axis=1)
+        beaten = advantage[every, top] > 0
+        for i, hands in enumerate(folds):
+            called = hands[fold][:, ::-1].cumsum(axis=1)[:, ::-1][every, top]
+            calls[:, i] += np.where(beaten, called, 0)
+    return calls

@@ -20,6 +20,7 @@ from glassine.attacks.membership.matching import codes_of_rows
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
 from glassine.attacks.membership.outputs import LabelledRecords, generator
 from glassine.attacks.membership.result import LossComparison, MembershipResult, Shift, plain
+from glassine.attacks.membership.scoring import N_PERMUTATIONS
 from glassine.attacks.membership.shadows import Mode, Shadows, shadow_answers
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.overfitting import Vulnerability, vulnerability
@@ -119,13 +120,16 @@ def overlap_of(inside: LabelledRecords, outside: LabelledRecords) -> Overlap:
     # A record without its like is shared in no deal.
     several = np.bincount(codes)[codes] > 1
     codes, whose = codes[several], whose[several]
-    shared = _shared(codes, whose < m, whose)
+    alone = inside.persons is None
+    shared = _shared(codes, whose < m, whose, alone=alone)
     rng = np.random.default_rng(0)
     dealt = np.zeros(N_DEALS if shared else 0)
+    # Of those whose records have their like, as many are dealt to the members as of all together.
+    some, places = np.unique(whose, return_inverse=True)
     for deal in range(len(dealt)):
-        member = np.zeros(m + n, dtype=bool)
-        member[rng.permutation(m + n)[:m]] = True
-        dealt[deal] = _shared(codes, member[whose], whose)
+        member = np.zeros(len(some), dtype=bool)
+        member[rng.permutation(len(some))[: rng.hypergeometric(len(some), m + n - len(some), m)]] = True
+        dealt[deal] = _shared(codes, member[places], places, alone=alone)
     expected = float(dealt.mean()) if shared else 0.0
     return Overlap(
         n_shared=shared,
@@ -135,13 +139,15 @@ def overlap_of(inside: LabelledRecords, outside: LabelledRecords) -> Overlap:
     )
 
 
-def _shared(codes: Indices, member: Bools, whose: Ints) -> int:
+def _shared(codes: Indices, member: Bools, whose: Ints, *, alone: bool) -> int:
     """Return how many non-members, people or records, have a record that equals a member's."""
+    # Where each record is alone in whose it is, none is counted twice.
     if not len(codes):
         return 0
     present = np.zeros(int(codes.max()) + 1, dtype=bool)
     present[codes[member]] = True
-    return len(np.unique(whose[~member & present[codes]]))
+    among = ~member & present[codes]
+    return int(among.sum()) if alone else len(np.unique(whose[among]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,7 +338,9 @@ def attack_membership(
     }
     truth = [True] * len(inside.target) + [False] * len(outside.target)
     named = steps.of(midpoint_attack(model, inside.join(outside), truth=truth, confidence=confidence, random_state=rng))
-    overfitting = steps.of(vulnerability(model, *sides, confidence=confidence, random_state=rng))
+    overfitting = steps.of(
+        vulnerability(model, *sides, n_permutations=N_PERMUTATIONS, confidence=confidence, random_state=rng)
+    )
     return MembershipAttacks(
         n_members=inside.number,
         n_nonmembers=outside.number,

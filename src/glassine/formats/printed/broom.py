@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from glassine.domain import Domain
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.format import first_line, of_text
-from glassine.formats.regressions import RegressionBuilder, half_step, number
+from glassine.formats.regressions import MINUS, RegressionBuilder, half_step, number
 from glassine.models.regression import FitStatistics, RegressionModel
 
 COLUMNS = {
@@ -59,7 +59,7 @@ def regression_from_csv(text: str, domain: Domain | None = None) -> RegressionMo
     InvalidModelError
         If a row has no number, or the domain lacks a column.
     """
-    rows = list(csv.reader(io.StringIO(text.strip())))
+    rows = list(csv.reader(io.StringIO(text.replace(MINUS, "-").strip()), skipinitialspace=True))
     places = _head(",".join(rows[0])) if rows else None
     if places is None or sum(map(len, rows)) > MOST_CELLS:
         raise UnsupportedModelError("the table has no columns of terms, estimates and errors, or is too long.")

@@ -15,6 +15,7 @@ from glassine.formats.builder import TreeBuilder, sides
 from glassine.formats.conditions import attribute_of, damaged
 from glassine.formats.format import BY_LEAF, first_line, of_text
 from glassine.formats.printed.conditions import NUMBER, plain, value_of
+from glassine.formats.printed.plain_rules import RULE
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
@@ -413,8 +414,7 @@ FORMAT = of_text(
     leaves_out="further digits of thresholds; where missing values go; class counts of more than two classes",
     # A rule list may speak of examples in the same marks.
     sniff=lambda text: (
-        any(one.search(text) for one in (ENDING, LISTS, PARTY_TITLE))
-        and not re.match(r"if[\s\[]", first_line(text), re.IGNORECASE)
+        any(one.search(text) for one in (ENDING, LISTS, PARTY_TITLE)) and RULE.match(first_line(text)) is None
     ),
     rank=BY_LEAF,
     read=tree_from_c45,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
 from glassine.errors import UnsupportedModelError
 from glassine.formats.printed.conditions import quoted_spans
@@ -16,6 +17,13 @@ PLAIN = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 THEN_PLAIN = re.compile(r"(?P<tests>.+?)[\s,]+then\b\s*:?\s*(?P<outcome>.+)", re.IGNORECASE | re.DOTALL)
+RULE = re.compile(
+    r"(?:rule\s*#?[0-9]{1,6}\s*[:.)]?\s*|r?[0-9]{1,6}\s*[:.)]\s*)?(if|else|elif)(?=[\s\[])", re.IGNORECASE
+)
+"""How a rule begins, with or without its number."""
+PERCENTAGE = re.compile(r"(?P<outcome>(?:\S.*?\s+)?)(?P<share>[0-9]{1,3}(?:\.[0-9]{1,20})?)\s*%", re.DOTALL)
+"""The risk of an outcome as papers print it, ``stroke risk 58.9%``; an interval may follow in parentheses."""
+INTERVAL = re.compile(r"\(\s*[0-9.]+\s*%?\s*[-\u2013,;]\s*[0-9.]+\s*%\s*\)")
 LONGEST_PLAIN = 10_000
 """Most characters of a rule without brackets."""
 JOINED = re.compile(r"\s+(?:and|&&?|\u2227)\s+", re.IGNORECASE)
@@ -81,9 +89,12 @@ def in_brackets(lines: Sequence[str]) -> list[str]:
             out.append(raw)
             continue
         out.append("")
+    outcomes: list[str] = []
     for at, code in opened.items():
         try:
-            out[at] = _in_brackets(code)
+            out[at] = _in_brackets(code, outcomes)
+            if outcomes[1:] and outcomes[-1] != outcomes[0]:
+                raise Unread(f"it gives a share of {outcomes[-1]!r}, and the rules above of {outcomes[0]!r}")
         except Unread as error:
             raise UnsupportedModelError(f"line {at + 1} of the rule list cannot be read: {error}.") from None
     return out
@@ -97,8 +108,9 @@ def _goes_on(rule: str, code: str) -> bool:
     return "[" not in code and len(rule) + len(code) < LONGEST_PLAIN and bool(code) and (joins or (begun and not ended))
 
 
-def _in_brackets(code: str) -> str:
+def _in_brackets(code: str, outcomes: list[str]) -> str:
     """Return one rule in brackets; unchanged where it is no such rule, so that its line is named as one not read."""
+    # outcomes: gets the outcome of which the rule gives a share.
     start = PLAIN.fullmatch(code.translate(SIGNS))
     if start is None:
         return code
@@ -110,6 +122,11 @@ def _in_brackets(code: str) -> str:
         return code
     label = outcome["label"].strip()
     consequent = f"[{label}] {outcome['facts'] or ''}".strip()
+    risk = PERCENTAGE.fullmatch(label)
+    if risk is not None and (outcome["facts"] is None or INTERVAL.fullmatch(outcome["facts"])):
+        # The share is what the rule predicts: with its name it would be a class that no other rule has.
+        outcomes.append(" ".join(risk["outcome"].lower().split()))
+        consequent = f"value {Decimal(risk['share']) / 100}"
     if parts is None:
         return f"else {consequent}"
     tests = [_bare(test) for test in JOINED.split(parts["tests"])]

@@ -9,7 +9,7 @@ from glassine.domain import Domain
 from glassine.errors import UnsupportedModelError
 from glassine.formats.format import of_text
 from glassine.formats.printed.conditions import NUMBER
-from glassine.formats.regressions import NOT_ESTIMATED, RegressionBuilder, half_step, link_of, number
+from glassine.formats.regressions import MINUS, NOT_ESTIMATED, RegressionBuilder, half_step, link_of, number
 from glassine.models.regression import FitStatistics, RegressionModel
 
 CALL = re.compile(
@@ -17,6 +17,12 @@ CALL = re.compile(
 )
 HEAD = re.compile(r"^ *(?:Estimate +Std\. Error\b|coef +exp\(coef\) +se\(coef\)).*$", re.MULTILINE)
 VALUE = rf"(?:{NUMBER}|NaN|NA|<? *{NUMBER})"
+ENDS = {
+    "lm": re.compile(r"^Residual standard error: ", re.MULTILINE),
+    "glm": re.compile(r"^ *Residual deviance: ", re.MULTILINE),
+    "coxph": re.compile(r"^(?:Concordance|Likelihood ratio test) *=", re.MULTILINE),
+}
+"""By function, what stands behind all rows of its table."""
 ALL_OF_IT = "Give all that print(summary(model)) printed."
 MOST_ITERATIONS = 25
 """At which R's glm stops by default, converged or not."""
@@ -47,12 +53,19 @@ def regression_from_r(text: str, domain: Domain | None = None) -> RegressionMode
     InvalidModelError
         If the domain lacks a column.
     """
+    text = text.replace(MINUS, "-")
     call = CALL.search(text)
     head = HEAD.search(text)
     if call is None or head is None:
         raise UnsupportedModelError("no call or no table of coefficients is in the summary.", remedy=ALL_OF_IT)
     said = " ".join(call["call"].split())[:MOST]
     function = call["function"]
+    if CALL.search(text, call.end() - 1) is not None:
+        raise UnsupportedModelError(
+            "the text holds several summaries.", remedy="Write each to a file, and audit them together."
+        )
+    if ENDS[function].search(text, head.end()) is None:
+        raise UnsupportedModelError("the summary ends in its table, or before its last lines.", remedy=ALL_OF_IT)
     builder = RegressionBuilder("the summary of R", domain)
     for name, coefficient, error in _rows(text[head.end() :], head[0]):
         builder.row(name, coefficient, error)

@@ -63,7 +63,7 @@ from glassine.formats.conditions import PRECISION, check_model, conformed, float
 from glassine.formats.format import BY_LEAF, first_line, of_text
 from glassine.formats.json import commented, opening_claim
 from glassine.formats.printed.conditions import condition, plain, split_conditions, typed, word
-from glassine.formats.printed.plain_rules import VALUE, Unread, closing, code_of, in_brackets
+from glassine.formats.printed.plain_rules import RULE, VALUE, Unread, closing, code_of, in_brackets
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import MAX_RULES, Rule, RuleList
 
@@ -450,10 +450,7 @@ def format_rules(model: RuleList, domain: Domain | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-START = re.compile(
-    r"(?:rule\s*#?[0-9]{1,6}\s*[:.)]?\s*|r?[0-9]{1,6}\s*[:.)]\s*)?(if|else|elif)(?=[\s\[])|(classes|attributes|counts|precision)\s*:",
-    re.IGNORECASE,
-)
+START = re.compile(rf"{RULE.pattern}|(classes|attributes|counts|precision)\s*:", re.IGNORECASE)
 
 FORMAT = of_text(
     name="a rule list",

@@ -11,7 +11,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
 from glassine.formats.format import of_text
 from glassine.formats.printed.conditions import NUMBER, plain
-from glassine.formats.regressions import RegressionBuilder, factors_of, flag, half_step, link_of, number
+from glassine.formats.regressions import MINUS, RegressionBuilder, factors_of, flag, half_step, link_of, number
 from glassine.models.regression import FitStatistics, RegressionModel
 
 TITLE = re.compile(
@@ -35,16 +35,18 @@ FAMILY_OF = {
 ALL_OF_IT = "Give all that print(results.summary()) printed."
 MOST_ITERATIONS = 100
 """At which a GLM of statsmodels stops by default, converged or not."""
+FEWEST_ITERATIONS = 2
 REFERENCE = "reference"
 """What the class is called whose name a multinomial summary does not print."""
 
 
 @dataclass(slots=True)
 class _Printed:
-    """A summary in parts: what its head says, and its tables of coefficients, each with what it is of."""
+    """A summary in parts: what its head says, its tables of coefficients, each with what it is of, and what is none."""
 
     said: dict[str, str] = field(default_factory=dict)
     tables: list[tuple[str, list[tuple[str, str, str]]]] = field(default_factory=list)
+    odd_line: str = ""  # The first row of a table that cannot be read
 
 
 def regression_from_statsmodels(text: str, domain: Domain | None = None) -> RegressionModel:
@@ -71,10 +73,14 @@ def regression_from_statsmodels(text: str, domain: Domain | None = None) -> Regr
         If the domain lacks a column.
     """
     printed = _parts(text)
+    said = printed.said
+    if not printed.tables and "Model" not in said:
+        raise UnsupportedModelError("no table of coefficients is in the summary.", remedy=ALL_OF_IT)
+    family, link = _family(said)
+    if printed.odd_line:
+        raise UnsupportedModelError(f"the table cannot be read, or is cut off: {printed.odd_line!r}.", remedy=ALL_OF_IT)
     if not printed.tables:
         raise UnsupportedModelError("no table of coefficients is in the summary.", remedy=ALL_OF_IT)
-    said = printed.said
-    family, link = _family(said)
     if len(printed.tables) > 1 and family != "multinomial":
         raise UnsupportedModelError("the summary has several tables of coefficients.", remedy="Give one summary.")
     builder = RegressionBuilder("the summary of statsmodels", domain, len(printed.tables) + (family == "multinomial"))
@@ -96,15 +102,18 @@ def _parts(text: str) -> _Printed:
     """Return a summary in parts."""
     out = _Printed()
     rows: list[tuple[str, str, str]] | None = None
-    for raw in text.splitlines():
+    # width: cells of a row, where the table is CSV; closed: whether the double line below the last table was seen.
+    width, closed = 0, False
+    for raw in text.replace(MINUS, "-").splitlines():
         line = raw.rstrip()
         bare = line.strip()
         head = HEAD.fullmatch(bare)
         if head is not None:
-            rows = []
+            rows, width, closed = [], len(_cells(line)) if "," in line else 0, False
             out.tables.append(((head["of"] or "").strip(" ,"), rows))
             continue
         if not bare or set(bare) <= {"=", "-"}:
+            closed = closed or "=" in bare
             if rows:
                 rows = None
             continue
@@ -112,16 +121,23 @@ def _parts(text: str) -> _Printed:
         by_comma = "," in line and (":" in bare or rows is not None)
         cells = [cell.strip() for cell in _cells(line)] if by_comma else []
         if rows is not None:
-            own = _row(bare, cells)
-            if own is None and not rows:
-                raise UnsupportedModelError(f"a row of the table cannot be read: {bare[:60]!r}.", remedy=ALL_OF_IT)
+            own = _row(bare, cells) if not width or len(cells) == width else None
+            if own is None and not (rows and _ends(bare, cells)):
+                out.odd_line = out.odd_line or bare[:60]
             if own is not None:
                 rows.append(own)
                 continue
             rows = None
         if not out.tables or "Confidence" not in bare:
             _pairs(bare, cells, out.said)
+    if out.tables and not width and not closed:
+        out.odd_line = out.odd_line or "the end of the table"
     return out
+
+
+def _ends(line: str, cells: list[str]) -> bool:
+    """Return whether a line below the rows of a table belongs to what follows it."""
+    return cells[0].endswith(":") if cells else PAIR.match(line) is not None
 
 
 def _cells(line: str) -> list[str]:
@@ -167,6 +183,8 @@ def _family(said: dict[str, str]) -> tuple[str, str]:
             remedy=f"Supported are {', '.join(FAMILY_OF)} and GLM.",
         )
     family, link = said.get("Model Family", said.get("Family", "")), said.get("Link Function", "")
+    if not family and link.lower() in ("identity", "log", "logit", "probit", "cloglog"):
+        return "", link.lower()  # summary2() names the link alone
     if not family or not link:
         raise UnsupportedModelError("the summary does not say its family or its link.", remedy=ALL_OF_IT)
     return link_of(family, link, "the summary")
@@ -226,7 +244,8 @@ def _fit(said: dict[str, str], family: str, builder: RegressionBuilder) -> FitSt
     if model in ("OLS", "WLS"):
         converged = True
     elif model == "GLM" and rounds is not None:
-        converged = rounds < MOST_ITERATIONS
+        # One or two rounds are too few for a maximum, and the most that were allowed are not printed.
+        converged = rounds < MOST_ITERATIONS if rounds > FEWEST_ITERATIONS or family == "gaussian" else None
     fit = FitStatistics(
         family=family,
         n_records=n,
@@ -235,16 +254,17 @@ def _fit(said: dict[str, str], family: str, builder: RegressionBuilder) -> FitSt
         df_residual=degrees,
         dispersion="estimated" if estimated else "fixed",
         scale=scale if family == "gaussian" or model == "GLM" else None,
-        scale_rounding=step if family == "gaussian" else 0.0,
+        scale_rounding=step if family in ("gaussian", "") else 0.0,
         r_squared=_figure(said, "R-squared"),
         log_likelihood=likelihood,
         penalized=trimmed,
         converged=converged,
-        special=("weights",) if weighted else (),
+        special=("weights",) if weighted and not trimmed else (),
     )
     if model == "PH Reg":
-        # Its summary does not say how errors were computed.
-        return fit
+        strata = ("strata",) if (_whole(said, "Num strata") or 1) > 1 else ()
+        # Its summary says how errors were computed only of groups.
+        return replace(fit, special=(*fit.special, *strata), errors="robust" if "Num groups" in said else "")
     return replace(fit, errors="model" if kind == "nonrobust" else "robust" if kind else "")
 
 

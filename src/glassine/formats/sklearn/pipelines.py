@@ -64,13 +64,13 @@ def _scales(step: Any, n: int, where: str) -> list[float]:
     return values
 
 
-def _coded(column: Column, categories: list[object], codes: list[float], other: float | None, where: str) -> Column:
+def _coded(column: Column, categories: list[Any], codes: list[float], other: float | None, where: str) -> Column:
     """Return a column of codes, given those of an encoder's categories."""
     if isinstance(column, Number):
         if column.steps:
             raise UnsupportedModelError(f"{where} encodes a column that was scaled.", remedy="Encode it first.")
         return coded(column, categories, codes, other)
-    of = {float(category): code for category, code in zip(categories, codes, strict=True)}  # type: ignore[arg-type]
+    of = {float(category): code for category, code in zip(categories, codes, strict=True)}
     if not of.keys() >= set(column.numbers) and other is None:
         raise UnsupportedModelError(f"{where} refuses codes of the step before it.", remedy="Fit the pipeline again.")
     return column.mapped(lambda code: of.get(code, math.nan if other is None else other))

@@ -46,6 +46,9 @@ LEAST_RESIDUAL = 0.02
 STEPS, MOST_STEP = 8, 3.0
 """Newton steps, and the most that one moves a score: far from the solution they overshoot."""
 
+DRIFT, LAST_DRIFT = 0.02, 0.01
+"""By how much, as a share, the slopes of records may move before the curvature is formed again; for errors, at last."""
+
 Fixed: TypeAlias = Mapping[str, bool]
 
 
@@ -175,7 +178,7 @@ class _Design:
         size = int(self.ends[-1])
         out = np.zeros((size + 1, size + 1))
         _pair_sums(self.codes, values, out)
-        out[size] = out[:, size] = self.sums(values[:, None])[:, 0]
+        out[size] = out[:, size] = np.append(out.diagonal()[:size], values.sum())
         return out
 
     def balanced(self, sums: Array, counts: Array, total: Array | None = None) -> Array:
@@ -245,12 +248,16 @@ def fitted_scores(released: ReleasedSummary, tree: JunctionTree, shrinkage: floa
     scores = np.zeros((int(design.ends[-1]) + 1, len(intercept)))
     scores[-1] = intercept
     variances = np.full(len(shapes), PRIOR[0] * design.scale)
+    curves: list[_Curve] | None = None
     for _ in range(STEPS):
-        scores, _, variances = _stepped(design, measured, shapes, variances, scores)
+        curves = _curves(design, measured, scores, curves)
+        scores, _, variances = _stepped(design, measured, shapes, variances, scores, curves)
     # The prior's variance follows from the measurements alone, whatever shrinkage is asked for.
     for _ in range(STEPS if shrinkage != 1.0 else 0):
-        scores, _, _ = _stepped(design, measured, shapes, variances / shrinkage, scores)
-    _, errors, _ = _stepped(design, measured, shapes, variances / shrinkage, scores)
+        curves = _curves(design, measured, scores, curves)
+        scores, _, _ = _stepped(design, measured, shapes, variances / shrinkage, scores, curves)
+    curves = _curves(design, measured, scores, curves, LAST_DRIFT)
+    _, errors, _ = _stepped(design, measured, shapes, variances / shrinkage, scores, curves)
     return scores, errors
 
 
@@ -321,8 +328,49 @@ def _prior_precision(released: ReleasedSummary, place: int) -> Array:
     return np.asarray(np.linalg.inv(covariance))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Curve:
+    """How the sums of one output move with its scores, (bins + 1, bins + 1), and what that gives each measurement."""
+
+    slopes: Array  # Of the records, shape (n,)
+    moves: Array
+    gains: Sequence[AnyArray]
+
+
+def _curves(
+    design: _Design,
+    measured: Sequence[_Measured],
+    scores: Array,
+    before: Sequence[_Curve] | None,
+    most: float = DRIFT,
+) -> list[_Curve]:
+    """Return the curve of each output at some scores; that of a step before where it has not drifted."""
+    # Most of the time goes into the products. A step needs the direction alone: where the next one starts, its sums are
+    # those of its scores. Of a number the slopes never move, but the variance of its residuals does.
+    out, means = [], design.means(scores)
+    for c, own in enumerate(means.T):
+        slopes = design.slopes(own)
+        if before is not None and design.targets is None:
+            drift = float(np.abs(slopes - before[c].slopes).sum())
+            if drift <= most * float(slopes.sum()):
+                out.append(before[c])
+                continue
+        # Sums of residuals move by the curvature with the scores; their sampling variance is the curvature as well, of
+        # a number times the variance of its residuals.
+        curvature = design.products(slopes) if before is None or design.targets is None else before[c].moves
+        sampled = curvature * design.dispersion(own)
+        gains = [np.linalg.solve(sampled + np.diag(one.noise + one.doubt + 1e-3), curvature) for one in measured]
+        out.append(_Curve(slopes=slopes, moves=curvature, gains=gains))
+    return out
+
+
 def _stepped(
-    design: _Design, measured: Sequence[_Measured], shapes: Sequence[Array], variances: Array, scores: Array
+    design: _Design,
+    measured: Sequence[_Measured],
+    shapes: Sequence[Array],
+    variances: Array,
+    scores: Array,
+    curves: Sequence[_Curve],
 ) -> tuple[Array, Array, Array]:
     """Return scores after a Newton step, the standard deviation of their noise, and the prior variances that fit."""
     size, outputs = int(design.ends[-1]), scores.shape[1]
@@ -334,12 +382,8 @@ def _stepped(
     expected = design.sums(design.totals * means)
     wanted, errors = np.empty_like(scores), np.empty((size + 1, outputs))
     squares = np.zeros((len(parts), outputs))
-    for c in range(outputs):
-        # Sums of residuals move by the curvature with the scores; their sampling variance is the curvature as well, of
-        # a number times the variance of its residuals.
-        curvature = design.products(design.slopes(means[:, c]))
-        sampled = curvature * design.dispersion(means[:, c])
-        gains = [np.linalg.solve(sampled + np.diag(one.noise + one.doubt + 1e-3), curvature) for one in measured]
+    for c, curve in enumerate(curves):
+        curvature, gains = curve.moves, curve.gains
         inverse = np.linalg.inv(prior + sum(curvature @ gain for gain in gains) + 1e-9 * np.eye(size + 1))
         moves = curvature @ scores[:, c] - expected[:, c]
         wanted[:, c] = inverse @ sum(

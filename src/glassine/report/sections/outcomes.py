@@ -30,13 +30,18 @@ Uncertainty of an outcome | {bits_left:.2f} of {bits_prior:.2f} bits left | How 
 {unit}'s outcome, against how unsure they were before.
 """,
     sentence="With the model, an attacker guesses the outcome correctly for {guess_rate:about} of {units} "
-    "({base_rate:about} without it). For {certain} the outcome is certain.",
+    "({base_rate:about} without it). {sentence}",
     text_title=LEARNED,
     rank=40,
 )
 def labels_section(disclosure: LabelDisclosure, findings: Findings) -> Mapping[str, object]:
     """Return of how many the outcome is certain."""
-    return {"certain": _share(findings, disclosure.n_certain, disclosure.n_records)}
+    certain = _share(findings, disclosure.n_certain, disclosure.n_records)
+    nobody = disclosure.n_certain == 0
+    return {
+        "certain": certain,
+        "sentence": "No outcome is certain." if nobody else f"For {certain} the outcome is certain.",
+    }
 
 
 @shows(
