@@ -74,6 +74,17 @@ def test_samples_that_are_not_known_leave_the_checks_open() -> None:
     found = audit(tables(0, 1), frame())
     assert status(found)["fitted_values"] == "unknown"
     assert any("are not known: it has 58 records" in note for note in found.notes)
+    # How many records of the data have a gap stays with the checker.
+    data = frame().with_columns(x2=pl.when(pl.int_range(N) < 1).then(None).otherwise(pl.col("x2")))
+    assert f"{N - 1:,} " not in render_text(audit(tables(0, 1), data).public()).partition("What the tables")[0]
+
+
+def test_what_was_counted_is_left_out_for_the_public() -> None:
+    findings = audit(SeveralModels(models=tables(0, 1), samples=("all", "few")), frame()).public()
+    text = render_text(findings)
+    assert "For the checker only" not in text
+    assert "None" not in text
+    assert "None" not in render_html(findings)
 
 
 def test_records_without_a_gap_are_the_sample() -> None:

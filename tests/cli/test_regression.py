@@ -39,3 +39,8 @@ def test_tables_are_audited_together_at_the_command_line(tmp_path: Path, run: Ru
     assert counted.status == 1, counted.err
     assert "Outcomes of single records follow" in counted.out.replace("\n    ", " ")
     assert "of several tables" in run("audit", "all.json", "--samples", "all", cwd=tmp_path).err
+    assert "of several tables" in run("audit", "all.json", "few.json", "--samples", "all", cwd=tmp_path).err
+    one = run(*command, "--data", "people.csv", "--samples", "all", cwd=tmp_path)
+    assert one.err.startswith("glassine: --samples must be one of each model"), one.err
+    same = run("audit", str(FILES / "r_lm.txt"), str(FILES / "r_lm.txt"), "--together", cwd=tmp_path)
+    assert "--clean-copy" not in same.out

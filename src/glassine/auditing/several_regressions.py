@@ -39,9 +39,10 @@ from glassine.records.arrays import AnyArray, Array, Bools
 DIFFERENCE = ("difference between samples", "differences between samples")
 CELL = ("column of 0/1 in a difference", "columns of 0/1 in differences")
 UNLIKE = (
-    "The records that {name} was fitted on are not known: it has {stated:,} records, and {complete:,} of the data have "
-    "every column."
+    "The records that {name} was fitted on are not known: it has {stated:,} records, and another number of the data "
+    "have every column."
 )
+"""Without the number of complete records, from which it follows how many have a gap."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +115,7 @@ class SeveralRegressionsSubject(Subject):
             if stated is not None and stated != complete:
                 if chosen is not None:
                     return f"{own.name} has {stated:,} records, and its stated sample another number."
-                return UNLIKE.format(name=own.name, stated=stated, complete=complete)
+                return UNLIKE.format(name=own.name, stated=stated)
         return ""
 
     @property
@@ -264,7 +265,7 @@ def _by_numbers(subject: SeveralRegressionsSubject) -> Fact[FittedValues]:
             return Measured(
                 FittedValues(
                     number=0,
-                    unsettled=f"The sample of {one.larger} has {one.n:,} records more than {than}. If it holds theirs, "
+                    unsettled=f"The sample of {one.larger} has {one.n:,} more than {than}. If it holds theirs, "
                     "outcomes of these may follow by subtraction.",
                 )
             )
