@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,10 +11,12 @@ import pytest
 from glassine import AuditSettings, audit
 from glassine.attacks.membership.survival import SLIGHT, SurvivalTimes, attack_survival, cox_coefficients
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
+from glassine.auditing import Check
 from glassine.auditing.inputs import MembershipSettings
 from glassine.data.labels import Sample
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.models import Effect, FitStatistics, Power, RegressionModel
+from glassine.scrubbing.regression import scrub_regression
 
 
 def drawn(n: int, p: int, seed: int) -> pd.DataFrame:
@@ -110,3 +114,39 @@ def test_strata_have_no_reference_models_and_odd_events_are_refused() -> None:
         attack_survival(model, samples[0], event="x0", holdout=samples[1])
     with pytest.raises(InvalidDataError, match="lack the column"):
         attack_survival(model, samples[0], event="gone", holdout=samples[1])
+
+
+def with_baseline(frame: pd.DataFrame) -> RegressionModel:
+    model = fitted(frame)
+    died = frame[frame["died"] == 1]
+    rows = tuple((float(time), float(place)) for place, time in enumerate(sorted(set(died["time"])), start=1))
+    effects = tuple(replace(effect, errors=(0.1,)) for effect in model.effects)
+    return replace(model, effects=effects, fit=replace(model.fit, baseline=rows, n_events=len(died)))
+
+
+def fitted_values(model: RegressionModel, *given: object) -> Check:
+    return next(one for one in audit(model, *given).checks if one.rule == "fitted_values")
+
+
+def test_rows_of_a_baseline_are_those_of_one_event_each() -> None:
+    frame = drawn(400, 2, 5)
+    model, times = with_baseline(frame), frame.loc[frame["died"] == 1, "time"]
+    assert fitted_values(model).measured == len(set(times))
+    counted = fitted_values(model, frame, "time")
+    assert (counted.status, counted.measured) == ("fail", int((times.value_counts() == 1).sum()))
+
+
+def test_a_copy_keeps_the_baseline_at_declared_times_alone() -> None:
+    frame = drawn(400, 2, 5)
+    model = with_baseline(frame)
+    grid = (0.25, 0.5, 1.0, 2.0)
+    done = scrub_regression(model, times=grid)
+    kept = done.model.fit.baseline
+    assert [time for time, _ in kept] == list(grid)
+    assert all(hazard == max(h for t, h in model.fit.baseline if t <= time) for time, hazard in kept)
+    assert done.n_dropped == len(model.fit.baseline) - len(grid)
+    assert fitted_values(done.model).status == "unknown"
+    assert fitted_values(done.model, frame, "time").status == "pass"
+    assert scrub_regression(model).model.fit.baseline == ()
+    with pytest.raises(InvalidParameterError, match="finite"):
+        scrub_regression(model, times=(1.0, float("nan")))

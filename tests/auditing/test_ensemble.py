@@ -281,6 +281,21 @@ def test_outcomes_are_certain_in_deep_forests_and_not_in_scores() -> None:
     assert statuses(audit(load_judged(FILES / "xgboost.json")))["certain_by_membership"] == "not applicable"
 
 
+def test_pure_leaves_were_measured_for_two_classes_alone() -> None:
+    data = records(3_000, 2, 3)
+    few = RandomForestClassifier(5, min_samples_leaf=40, max_depth=8, random_state=0)
+    pure = few.fit(data[NAMES], np.where(data[NAMES[0]] > 1.2, 2, data["y"] % 2))
+    figures = as_ensemble(pure)
+    assert figures.certain is not None
+    assert 0 < figures.certain[0] / figures.certain[1] < 0.04
+    check = next(one for one in audit(pure).checks if one.rule == "certain_by_membership")
+    assert check.status == "unknown"
+    assert "3 classes" in check.meaning
+    none = RandomForestClassifier(5, min_samples_leaf=300, random_state=0).fit(data[NAMES], data["y"])
+    assert statuses(audit(none))["certain_by_membership"] in ("pass", "not applicable")
+    assert statuses(audit(forest(1, trees=3)))["certain_by_membership"] == "fail"
+
+
 def test_a_file_of_an_ensemble_is_released_as_its_clean_copy(tmp_path: Path) -> None:
     settings = AuditSettings(require_clean_copy=True)
     findings = audit(load_judged(FILES / "xgboost.json"), settings=settings)

@@ -201,6 +201,7 @@ class Walk:
             "--smallest-leaf": "50",
             "--classes": "no,yes",
             "--target-range": "0,100000",
+            "--records-per-person": "2",
             **subject.answers,
         }
         if place == "RECORDS" and subject.records:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,7 +12,7 @@ from glassine.attacks.magnitudes import ALL, ContributionBounds
 from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.additive_regions import bits_of_bins, show_shape
-from glassine.auditing.describe import describe_guarantee, relied_on
+from glassine.auditing.describe import relied_on
 from glassine.auditing.facts import (
     Bits,
     Case,
@@ -31,23 +31,19 @@ from glassine.auditing.findings import (
     ModelSummary,
     TermFinding,
 )
-from glassine.auditing.identifiers import identifier_hint, identifiers_of, people_hint
+from glassine.auditing.identifiers import identifier_hint, people_hint
 from glassine.auditing.inputs import (
     AuditInputs,
-    DataComparison,
-    check_sensitive,
-    compare_records,
 )
-from glassine.auditing.policy import Policy
+from glassine.auditing.model_subject import ModelSubject
 from glassine.auditing.size_criteria import SMALLEST_LEAF
-from glassine.auditing.subject import OpenedModel, Raw, Subject
+from glassine.auditing.subject import OpenedModel, Raw
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import CONTRADICTION
 from glassine.auditing.tree_figures import INFERRED, MISMATCH
 from glassine.auditing.trees import TREE_MEASUREMENTS, attacked
 from glassine.data.table import RecordTable
 from glassine.domain import Integer, Real
-from glassine.errors import InvalidDataError
 from glassine.formats.json import fingerprint
 from glassine.models import AdditiveModel
 from glassine.models.additive import score_meaning, summarize_model, typed_scores
@@ -72,17 +68,11 @@ NO_TREE = NotApplicable(
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdditiveSubject(Subject):
+class AdditiveSubject(ModelSubject):
     """An additive model."""
 
     model: AdditiveModel
-    table: RecordTable | None  # The training records; None where there are none
     leakage: BinLeakage  # What the bins reveal
-    comparison: (
-        DataComparison  # How the training records that were given differ from what the domain says, or else bins
-    )
-    # The tested attributes that identify people, and those that look so by name or values alone.
-    identifiers: tuple[tuple[str, ...], tuple[str, ...]]
     inferred: tuple[str, ...]  # The attributes that terms read whose domain was taken from data
 
     @classmethod
@@ -95,42 +85,13 @@ class AdditiveSubject(Subject):
         """Return an additive model, with what else its kind needs."""
         # Sizes of bins are taken as published where they are exact counts, else counted in the data; of a model with
         # neither they are unknown.
-        domain, table, comparison = inputs.domain, inputs.table, DataComparison()
-        if table is not None and not len(table):
-            raise InvalidDataError("data hold no record.", remedy="Give the training records, or leave them out.")
+        domain, facts = inputs.domain, cls.given_with(inputs, model.tested, recipe_of(model))
+        table = inputs.table
         leakage = leak_bins(model, domain, table, None if table is None else table.persons)
-        if table is not None:
-            comparison = compare_records(table, domain, recipe_of(model), model.tested, inputs.suppression.below)
         inferred = () if domain is None else tuple(name for name in model.tested if domain[name].inferred)
-        return cls(
-            inputs=inputs,
-            model=model,
-            domain=domain,
-            table=table,
-            leakage=leakage,
-            comparison=comparison,
-            identifiers=identifiers_of(inputs, model.tested),
-            inferred=inferred,
-            people=inputs.people,
-            has_data=table is not None,
-            has_domain=domain is not None,
-            domain_inferred=bool(inferred),
-            mismatch=comparison.unread or (MISMATCH.format(parts="bins") if leakage.differing else ""),
-            odd=comparison.tested,
-            **own,
-        )
-
-    @classmethod
-    def claim(cls, opened: OpenedModel, policy: Policy) -> GuaranteeFinding | None:
-        """Return the differential privacy that is claimed for the model."""
-        return describe_guarantee(opened.value, policy)
-
-    @classmethod
-    def check(cls, opened: OpenedModel, inputs: AuditInputs, names: Container[str] | None) -> None:
-        """Raise InvalidDataError if the sensitive attribute is unknown to the model, the domain and the data."""
-        name = inputs.settings.sensitive
-        if name is not None and name not in opened.value.attributes:
-            check_sensitive(name, inputs.domain, names)
+        odd_counts = MISMATCH.format(parts="bins") if leakage.differing else ""
+        facts["mismatch"] = facts["mismatch"] or odd_counts
+        return cls(model=model, leakage=leakage, inferred=inferred, domain_inferred=bool(inferred), **facts, **own)
 
     @property
     def target_ends(self) -> int:

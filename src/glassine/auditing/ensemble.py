@@ -23,10 +23,12 @@ from glassine.auditing.facts import (
 )
 from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding, ModelSummary
 from glassine.auditing.findings.ensemble import EnsembleFinding
-from glassine.auditing.identifiers import identifier_hint, identifiers_of, people_hint
-from glassine.auditing.inputs import AuditInputs, DataComparison, check_sensitive, compare_records
+from glassine.auditing.identifiers import identifier_hint, people_hint
+from glassine.auditing.inputs import AuditInputs, check_sensitive
+from glassine.auditing.model_subject import ModelSubject
+from glassine.auditing.policy import Policy
 from glassine.auditing.shadow_ensembles import describe_shadows, shadow_ensemble
-from glassine.auditing.subject import OpenedModel, Raw, Subject
+from glassine.auditing.subject import OpenedModel, Raw
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import MEMBERSHIP, attacked
 from glassine.data.table import RecordTable, as_table
@@ -62,14 +64,10 @@ class Spread:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EnsembleSubject(Subject):
+class EnsembleSubject(ModelSubject):
     """A forest or boosted trees."""
 
     ensemble: TreeEnsemble
-    table: RecordTable | None  # The training records; None where there are none
-    comparison: DataComparison  # How the training records that were given differ from what the domain says
-    # The tested attributes that identify people, and those that look so by name or values alone.
-    identifiers: tuple[tuple[str, ...], tuple[str, ...]]
 
     @classmethod
     def opens(cls, artefact: Any) -> OpenedModel:
@@ -84,34 +82,25 @@ class EnsembleSubject(Subject):
         # The file of an ensemble is what is released: there is no written model in its place.
         inputs, stated = replace(inputs, estimator=False), inputs.statements
         read = beside_target(partial(as_ensemble, opened.value), inputs.domain, inputs.target)
-        ensemble, table = (
-            read.stated(n=stated.n_records, learning_rate=stated.learning_rate, base_rate=stated.base_rate),
-            inputs.table,
-        )
-        if table is not None and not len(table):
-            raise InvalidDataError("data hold no record.", remedy="Give the training records, or leave them out.")
-        comparison = DataComparison()
-        if table is not None:
-            comparison = compare_records(table, inputs.domain, {}, ensemble.attributes, inputs.suppression.below)
-        own = cls(
-            kind="ensemble",
-            inputs=inputs,
-            guarantee=claim,
-            domain=inputs.domain,
-            ensemble=ensemble,
-            table=table,
-            comparison=comparison,
-            identifiers=identifiers_of(inputs, ensemble.attributes),
-            people=inputs.people,
-            has_data=table is not None,
-            has_domain=inputs.domain is not None,
-            domain_inferred=inputs.domain is not None and bool(inputs.domain.inferred),
+        ensemble = read.stated(n=stated.n_records, learning_rate=stated.learning_rate, base_rate=stated.base_rate)
+        facts = cls.given_with(inputs, ensemble.attributes, {})
+        if facts["comparison"].off_step:
             # Numbers off the step of a domain split as others do.
-            mismatch="" if comparison.off_step else comparison.unread,
-            odd=() if comparison.off_step else comparison.tested,
+            facts |= {"mismatch": "", "odd": ()}
+        facts["mismatch"] = facts["mismatch"] or _other_records(ensemble, inputs.table)
+        return cls(
+            kind="ensemble",
+            guarantee=claim,
+            ensemble=ensemble,
+            domain_inferred=inputs.domain is not None and bool(inputs.domain.inferred),
             of_classes=ensemble.classes is not None,
+            **facts,
         )
-        return own if own.mismatch else replace(own, mismatch=_other_records(ensemble, table))
+
+    @classmethod
+    def claim(cls, opened: OpenedModel, policy: Policy) -> GuaranteeFinding | None:
+        """Return None: no claim of ensembles is read."""
+        return None
 
     @classmethod
     def check(cls, opened: OpenedModel, inputs: AuditInputs, names: Container[str] | None) -> None:
@@ -350,11 +339,19 @@ def _classes(subject: EnsembleSubject) -> Fact[OutcomeCells]:
     if ensemble.certain is None:
         return NotApplicable("the file does not say how many records its pure leaves hold.")
     certain, n = ensemble.certain
+    doubt, classes = subject.doubt, len(ensemble.classes or ())
+    if classes != 2 and certain:
+        doubt = doubt or f"How pure leaves of several trees add up was not measured for {classes} classes."
     # Records of other trees may have other outcomes in these leaves: the share is of the records of this one.
     total = np.array([[float(n)]])
     counts = OutcomeCounts(lower=total, upper=total, n_outcomes=len(ensemble.classes or ()) or 1)
     return Measured(
-        OutcomeCells(counts=counts, certain=Bounds(float(certain), float(certain)), n_splits=0, unsettled=subject.doubt)
+        OutcomeCells(
+            counts=counts,
+            certain=Bounds(float(certain), float(certain)),
+            n_splits=0,
+            unsettled=doubt,
+        )
     )
 
 

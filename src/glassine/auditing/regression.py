@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outcome, RecordNote
-from glassine.auditing.describe import describe_guarantee
 from glassine.auditing.facts import EffectiveParameters, Fact, FittedValues, Inapplicable, Sizes
 from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding, ModelSummary
 from glassine.auditing.findings.regression import ColumnFinding, RegressionFinding
-from glassine.auditing.identifiers import identifier_hint, identifiers_of, people_hint
-from glassine.auditing.inputs import AuditInputs, DataComparison, check_sensitive, compare_records, on_shared
-from glassine.auditing.policy import Policy
-from glassine.auditing.subject import OpenedModel, Raw, Subject
+from glassine.auditing.identifiers import identifier_hint, people_hint
+from glassine.auditing.inputs import AuditInputs, on_shared
+from glassine.auditing.model_subject import ModelSubject
+from glassine.auditing.size_criteria import SMALL
+from glassine.auditing.subject import OpenedModel, Raw
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import MEMBERSHIP, attacked
 from glassine.data.labels import Sample
 from glassine.data.table import RecordTable
 from glassine.domain import Integer, Real
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError, parameter
+from glassine.errors import parameter
 from glassine.models.effects import Equal
 from glassine.models.implied import advantage_of_parameters, effective_parameters
 from glassine.models.indicators import indicator_bounds, not_bounded
@@ -39,6 +39,10 @@ CALIBRATED = ("gaussian", "binomial")
 """Families on whose regressions the law was calibrated, with any of their links."""
 SURVIVAL = re.compile(r"(?:survival::)?Surv\((?:time = )?[^,()]+, *(?:event = )?(?P<event>[^,()=]+)\)")
 """What R's Cox regressions predict: a column of times and one of events."""
+ON_A_GRID = (
+    "The rows of the baseline hazard are far fewer than the events. Whether each stands for several of them is not "
+    "known without the training records, their times and events."
+)
 HALF = 0.5
 """Leverage above which a record's outcome makes more than half of its fitted value."""
 PERFECT = 1 - 1e-12
@@ -68,56 +72,22 @@ class Fitted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RegressionSubject(Subject):
+class RegressionSubject(ModelSubject):
     """A regression."""
 
     model: RegressionModel
-    table: RecordTable | None  # The training records; None where there are none
     fitted: Fitted | None  # The regression with them
-    comparison: DataComparison  # How the training records that were given differ from what the domain and the table say
-    # The tested attributes that identify people, and those that look so by name or values alone.
-    identifiers: tuple[tuple[str, ...], tuple[str, ...]]
 
     @classmethod
     def of(cls, opened: OpenedModel, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return a regression with what is given beside it, and what its publisher states."""
         stated = inputs.statements
         model = opened.value.stated(n=stated.n_records, family=stated.family, errors=stated.errors)
-        table, comparison = inputs.table, DataComparison()
-        if table is not None and not len(table):
-            raise InvalidDataError("data hold no record.", remedy="Give the training records, or leave them out.")
-        if table is not None:
-            comparison = compare_records(table, inputs.domain, model.recipe, model.tested, inputs.suppression.below)
-        fitted = None if table is None else _fitted(model, table, inputs.target)
-        return cls(
-            kind="regression",
-            inputs=inputs,
-            guarantee=claim,
-            model=model,
-            domain=inputs.domain,
-            table=table,
-            fitted=fitted,
-            comparison=comparison,
-            identifiers=identifiers_of(inputs, model.tested),
-            people=inputs.people,
-            has_data=table is not None,
-            has_domain=inputs.domain is not None,
-            mismatch=comparison.unread or _other_records(model, fitted),
-            odd=comparison.tested,
-            of_classes=model.classes is not None,
-        )
-
-    @classmethod
-    def claim(cls, opened: OpenedModel, policy: Policy) -> GuaranteeFinding | None:
-        """Return the differential privacy that is claimed for the model."""
-        return describe_guarantee(opened.value, policy)
-
-    @classmethod
-    def check(cls, opened: OpenedModel, inputs: AuditInputs, names: Container[str] | None) -> None:
-        """Raise InvalidDataError if the sensitive attribute is unknown to the model, the domain and the data."""
-        name = inputs.settings.sensitive
-        if name is not None and name not in opened.value.attributes:
-            check_sensitive(name, inputs.domain, names)
+        facts = cls.given_with(inputs, model.tested, model.recipe)
+        fitted = None if inputs.table is None else _fitted(model, inputs.table, inputs.target)
+        facts["mismatch"] = facts["mismatch"] or _other_records(model, fitted)
+        of_classes = model.classes is not None
+        return cls(kind="regression", guarantee=claim, model=model, fitted=fitted, of_classes=of_classes, **facts)
 
     @cached_property
     def sizes(self) -> tuple[int | None, ...]:
@@ -313,9 +283,10 @@ def _values(subject: RegressionSubject) -> Fact[FittedValues]:
     if fit.n_residuals:
         number += fit.n_residuals
         reasons.append(f"The summary prints {fit.n_residuals:,} residuals of single records.")
-    if fit.baseline:
-        number += len(fit.baseline)
-        reasons.append(f"The baseline hazard has {len(fit.baseline):,} rows, each the time of an event.")
+    single, unsettled = _baseline(subject)
+    if single:
+        number += single
+        reasons.append(f"The baseline hazard has {single:,} rows, each the time of an event.")
     if "design matrix" in fit.published:
         number += fit.n_records or 1
         reasons.append("The file holds the design matrix, which is every training record.")
@@ -327,7 +298,23 @@ def _values(subject: RegressionSubject) -> Fact[FittedValues]:
         number += 1
         reasons.append("Fitted probabilities are 0 or 1, so that outcomes of records are certain.")
     with_errors = all(effect.errors is not None for effect in subject.model.effects)
-    return Measured(FittedValues(number=number, reasons=tuple(reasons), with_errors=with_errors))
+    return Measured(FittedValues(number=number, reasons=tuple(reasons), with_errors=with_errors, unsettled=unsettled))
+
+
+def _baseline(subject: RegressionSubject) -> tuple[int, str]:
+    """Return how many rows of a baseline hazard are the time of one event, and why that may not be all."""
+    fit, table = subject.model.fit, subject.table
+    if not fit.baseline:
+        return 0, ""
+    event, target = _event(subject), subject.inputs.target
+    columns = {} if table is None else table.arrays
+    if "strata" in fit.special or event not in columns or target not in columns:
+        many = fit.n_events is not None and fit.n_events >= SMALL * len(fit.baseline)
+        return (0, ON_A_GRID) if many else (len(fit.baseline), "")
+    # A row stands for the events since the row before.
+    events = np.sort(np.asarray(columns[target], dtype=float)[np.asarray(columns[event]) == 1])
+    ends = np.searchsorted(events, sorted(time for time, _ in fit.baseline), side="right")
+    return int((np.diff(ends, prepend=0) == 1).sum()), subject.mismatch
 
 
 def _residual(subject: RegressionSubject) -> Fact[float]:
@@ -417,11 +404,15 @@ def _membership(subject: RegressionSubject) -> Outcome[MembershipAttacks]:
     return attacked(subject.model, subject.inputs, subject.model.tested, lambda members: _like(subject.model))
 
 
+def _event(subject: RegressionSubject) -> str | None:
+    """Return the column of events of a Cox regression: the stated one, else that of R's formula."""
+    named = SURVIVAL.fullmatch(subject.model.target)
+    return subject.inputs.settings.membership.event or (None if named is None else named["event"].strip())
+
+
 def _on_times(subject: RegressionSubject) -> Outcome[MembershipAttacks]:
     """Attack membership in a Cox regression, where it is known which column holds events."""
-    model, inputs = subject.model, subject.inputs
-    named = SURVIVAL.fullmatch(model.target)
-    event = inputs.settings.membership.event or (named["event"] if named is not None else None)
+    model, inputs, event = subject.model, subject.inputs, _event(subject)
     if inputs.holdout is None or inputs.data is None or inputs.target is None:
         return attacked(model, inputs, model.tested, lambda members: None)  # says what is needed
     if event is None:

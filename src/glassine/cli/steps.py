@@ -192,13 +192,15 @@ def _of_fit(remedy: Remedy, stated: Given) -> str:
     """Return the command that trains a private model in place of this one."""
     parameters = dict(remedy.parameters)
     learner, epsilon = str(parameters.pop("model", "tree")), parameters.pop("epsilon", 1)
-    classes = [stated.predicted]
+    # Who counts people wants a guarantee for people: how many records of each are kept is for the user to say.
+    person = [f"--person {stated['person']}", "--records-per-person N"] if "person" in stated else []
     words = [
         f"glassine fit {learner}",
         stated.names.get("data", "RECORDS"),
         f"--target {stated.names.get('target', 'COLUMN')}",
         f"--domain {stated.draft if 'data' in stated else stated.names.get('domain', 'FILE')}",
-        *classes,
+        stated.predicted,
+        *person,
         *_options({"epsilon": epsilon, **parameters}),
         *([stated.options[WRITTEN]] if stated.options[WRITTEN] and "data" in stated else []),
         f"-o {free(PRIVATE)}",

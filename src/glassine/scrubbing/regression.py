@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from glassine.data.table import as_table
-from glassine.errors import InvalidModelError, parameter
+from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.exports import Displayed
 from glassine.models.regression import RegressionModel
 from glassine.records.arrays import Array
@@ -36,7 +37,7 @@ class RegressionScrub(Displayed):
     n_dropped: int
 
 
-def scrub_regression(model: RegressionModel, *, data: object = None) -> RegressionScrub:
+def scrub_regression(model: RegressionModel, *, data: object = None, times: Sequence[float] = ()) -> RegressionScrub:
     """Return a copy with each coefficient rounded to half its standard error, without residuals and baseline rows.
 
     Errors are rounded up to two digits, R squared to two, and the log-likelihood is dropped. A copy is Glassine's own
@@ -53,6 +54,9 @@ def scrub_regression(model: RegressionModel, *, data: object = None) -> Regressi
         The model.
     data : data frame, optional
         The training records, from which the errors of a model follow that publishes none.
+    times : sequence of float, optional
+        Declared times, chosen without the records, at which the baseline hazard of a Cox regression is kept; by default
+        none of it is.
 
     Raises
     ------
@@ -79,6 +83,7 @@ def scrub_regression(model: RegressionModel, *, data: object = None) -> Regressi
     intercept = tuple(_to_half(value, error) for value, error in zip(model.intercept, rounded, strict=True))
     n_rounded += sum(a != b for a, b in zip(intercept, model.intercept, strict=True))
     fit = model.fit
+    grid = _on_grid(fit.baseline, times)
     scale = None if fit.scale is None else _up(fit.scale)
     copy = replace(
         model,
@@ -94,10 +99,25 @@ def scrub_regression(model: RegressionModel, *, data: object = None) -> Regressi
             log_likelihood=None,
             published=(),
             n_residuals=0,
-            baseline=(),
+            baseline=grid,
         ),
     )
-    return RegressionScrub(model=copy, n_rounded=n_rounded, n_dropped=len(fit.baseline))
+    return RegressionScrub(model=copy, n_rounded=n_rounded, n_dropped=len(fit.baseline) - len(grid))
+
+
+def _on_grid(baseline: Sequence[tuple[float, float]], times: Sequence[float]) -> tuple[tuple[float, float], ...]:
+    """Return a cumulative hazard at declared times: at each that of the last row before it."""
+    rows, declared = sorted(baseline), sorted(set(map(float, times)))
+    if not all(math.isfinite(time) for time in declared):
+        raise InvalidParameterError(f"{parameter('times')} must be finite numbers.", remedy="Leave the others out.")
+    if len({time for time, _ in rows}) < len(rows) and declared:
+        raise InvalidModelError("the baseline has several rows of one time.", remedy="Leave the times out.")
+    if not rows:
+        return ()
+    at = np.searchsorted([time for time, _ in rows], declared, side="right")
+    return tuple(
+        (time, rows[place - 1][1] if place else 0.0) for time, place in zip(declared, at.tolist(), strict=True)
+    )
 
 
 def _up(value: float) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -70,9 +71,36 @@ def ensemble_from_sklearn(estimator: Any, domain: Domain | None = None) -> TreeE
             f"the ensemble predicts {end.n_outputs_} outputs at once; one is supported.", remedy="Fit one an output."
         )
     classes = class_names(end) if hasattr(end, "classes_") else None
-    build = _histogram if HISTOGRAM in kinds else _boosted if BOOSTED in kinds else _forest
-    # What several kinds share; each adds what is its own.
-    return build(end, learner, classes, estimator, domain)
+    if not hasattr(end, "n_features_in_"):
+        raise not_fitted(end, "trees")
+    names, columns = columns_of(estimator, end, domain)
+    histogram = HISTOGRAM in kinds
+    build = _histogram if histogram else _boosted if BOOSTED in kinds else _forest
+    trees, own = build(end, classes, len(columns))
+    return TreeEnsemble(
+        learner=learner,
+        attributes=names,
+        classes=classes,
+        leaves=np.array([int(tree.leaf.sum()) for tree in trees]),
+        thresholds=_by_attribute(
+            trees, own_columns(end, columns) if histogram else columns, domain, rounded=not histogram
+        ),
+        sizes=np.concatenate([tree.sizes[tree.leaf] for tree in trees]),
+        source=f"scikit-learn {type(end).__name__}",
+        estimator=estimator,
+        **own,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tree:
+    """The nodes of a tree, as arrays of shape (nodes,)."""
+
+    leaf: Bools
+    feature: Ints  # The column that a node tests
+    threshold: Array
+    sizes: Ints  # Training records
+    by_threshold: Bools  # Which nodes split by their threshold
 
 
 def columns_of(estimator: Any, end: Any, domain: Domain | None) -> tuple[tuple[str, ...], list[Column]]:
@@ -93,18 +121,11 @@ def own_columns(model: Any, columns: list[Column]) -> list[Column]:
 
 
 def _by_attribute(
-    features: Sequence[Ints],
-    bounds: Sequence[Array],
-    columns: Sequence[Column],
-    domain: Domain | None,
-    *,
-    rounded: bool = True,
+    trees: Sequence[_Tree], columns: list[Column], domain: Domain | None, *, rounded: bool
 ) -> dict[str, Array]:
     """Return the distinct thresholds on each attribute, in its own unit, increasing; ``rounded`` as in splits."""
-    every = np.concatenate([*features, np.zeros(0, dtype=np.int64)])
-    values = np.concatenate([*bounds, np.zeros(0)])
-    if every.size and not (every.min() >= 0 and every.max() < len(columns)):
-        raise InvalidModelError(f"a tree tests feature {every.max()}, but there are {len(columns)} columns.")
+    every = np.concatenate([tree.feature[tree.by_threshold] for tree in trees])
+    values = np.concatenate([tree.threshold[tree.by_threshold] for tree in trees])
     thresholds: dict[str, list[Array]] = {}
     for place in np.unique(every).tolist():
         column = columns[place]
@@ -119,135 +140,111 @@ def _by_attribute(
     return {name: np.unique(np.concatenate(parts)) for name, parts in thresholds.items() if sum(map(len, parts))}
 
 
-def _check(left: Ints, right: Ints, leaf: Bools, feature: Ints, width: int) -> None:
-    """Raise InvalidModelError where compiled code would leave the arrays of a tree, or never end in it."""
-    inner = np.flatnonzero(~leaf)
+def _checked(left: Ints, right: Ints, tree: _Tree, width: int) -> _Tree:
+    """Return a tree; raise InvalidModelError where compiled code would leave its arrays, or never end in it."""
+    inner = np.flatnonzero(~tree.leaf)
     for child in (left, right):
         # Every learner numbers children after their parent.
-        if ((child[inner] <= inner) | (child[inner] >= len(leaf))).any():
+        if ((child[inner] <= inner) | (child[inner] >= len(tree.leaf))).any():
             raise InvalidModelError("a node of the ensemble leads out of its tree, or back.")
-    if ((feature[inner] < 0) | (feature[inner] >= width)).any():
+    if ((tree.feature[inner] < 0) | (tree.feature[inner] >= width)).any():
         raise InvalidModelError(f"a node of the ensemble tests a feature that is none of its {width} columns.")
+    return tree
 
 
-def _leaves(tree: Any, width: int) -> Bools:
-    """Return which nodes of a tree are leaves, shape (nodes,)."""
-    left, right = np.asarray(tree.children_left), np.asarray(tree.children_right)
+def _of_nodes(nodes: Any, width: int) -> _Tree:
+    """Return a tree of histogram boosting."""
+    leaf = nodes["is_leaf"].astype(bool)
+    return _checked(
+        nodes["left"].astype(np.int64),
+        nodes["right"].astype(np.int64),
+        _Tree(
+            leaf=leaf,
+            feature=nodes["feature_idx"].astype(np.int64),
+            threshold=nodes["num_threshold"].astype(float),
+            sizes=nodes["count"].astype(np.int64),
+            by_threshold=~leaf & ~nodes["is_categorical"].astype(bool),
+        ),
+        width,
+    )
+
+
+def _of_tree(tree: Any, width: int) -> _Tree:
+    """Return any other tree of scikit-learn."""
+    left = np.asarray(tree.children_left)
     leaf = np.asarray(left == -1)
-    _check(left, right, leaf, np.asarray(tree.feature), width)
-    return leaf
+    return _checked(
+        left,
+        np.asarray(tree.children_right),
+        _Tree(
+            leaf=leaf,
+            feature=np.asarray(tree.feature),
+            threshold=np.asarray(tree.threshold, dtype=float),
+            sizes=np.asarray(tree.n_node_samples, dtype=np.int64),
+            by_threshold=~leaf,
+        ),
+        width,
+    )
 
 
-def _certain(sizes: Ints, pure: Bools) -> int:
-    """Return how many outcomes pure leaves of a tree make certain only for members."""
-    return int(np.minimum(sizes[pure], unseen(len(sizes))).sum())
+Built: TypeAlias = tuple[list[_Tree], dict[str, Any]]
+"""The trees of an ensemble, and what else is known of it by the fields of :class:`TreeEnsemble`."""
 
 
-def _trees(members: Iterable[Any]) -> list[Any]:
-    trees = [member.tree_ for member in members]
-    if not trees:
-        raise InvalidModelError("the ensemble holds no tree.", remedy="Fit it.")
-    return trees
-
-
-def _forest(
-    forest: Any, learner: str, classes: tuple[Scalar, ...] | None, estimator: Any, domain: Domain | None
-) -> TreeEnsemble:
+def _forest(forest: Any, classes: tuple[Scalar, ...] | None, width: int) -> Built:
     members = getattr(forest, "estimators_", None)
     if not members:
         raise not_fitted(forest, "trees")
-    names, columns = columns_of(estimator, forest, domain)
-    features, bounds, sizes, leaves, masses, worst = [], [], [], [], [], 0
-    for tree in _trees(members):
-        leaf = _leaves(tree, len(columns))
-        features.append(np.asarray(tree.feature)[~leaf])
-        bounds.append(np.asarray(tree.threshold, dtype=float)[~leaf])
-        own = np.asarray(tree.n_node_samples, dtype=np.int64)
-        sizes.append(own[leaf])
-        leaves.append(int(leaf.sum()))
-        values = np.asarray(tree.value, dtype=float)[:, 0, :]
+    trees = [_of_tree(member.tree_, width) for member in members]
+    worst, masses = 0, []
+    for member, tree in zip(members, trees, strict=True):
         if classes is not None:
-            pure = (values[leaf] > 0).sum(axis=1) == 1
-            worst = max(worst, _certain(own[leaf], pure))
+            values = np.asarray(member.tree_.value, dtype=float)[:, 0, :]
+            sizes, pure = tree.sizes[tree.leaf], (values[tree.leaf] > 0).sum(axis=1) == 1
+            worst = max(worst, int(np.minimum(sizes[pure], unseen(len(sizes))).sum()))
             masses.append(values[0] / values[0].sum())
     root = float(np.asarray(members[0].tree_.weighted_n_node_samples)[0])
     n = getattr(forest, "_n_samples", None)
     if not isinstance(n, int | np.integer) and getattr(forest, "max_samples", None) is None:
         # The weight of the root is the number of draws, unless records were weighted.
-        n = round(root) if forest.bootstrap else int(members[0].tree_.n_node_samples[0])
+        n = round(root) if forest.bootstrap else int(trees[0].sizes[0])
     two = classes is not None and len(classes) == 2 and getattr(forest, "class_weight", None) is None
-    return TreeEnsemble(
-        combined="mean",
-        learner=learner,
-        attributes=names,
-        classes=classes,
-        leaves=np.array(leaves),
-        thresholds=_by_attribute(features, bounds, columns, domain),
-        placed="random" if learner == "extra trees" else "at nodes",
-        n_records=None if n is None else int(n),
-        base_rate=float(np.mean(masses, axis=0)[1]) if two else None,
-        sizes=np.concatenate(sizes),
+    return trees, {
+        "combined": "mean",
+        "placed": "random" if any("ExtraTrees" in kind for kind in sklearn_names(forest)) else "at nodes",
+        "n_records": None if n is None else int(n),
+        "base_rate": float(np.mean(masses, axis=0)[1]) if two else None,
         # Of all training records: which of them a bootstrap drew is another matter.
-        certain=(worst, int(n)) if classes is not None and n is not None else None,
-        source=f"scikit-learn {type(forest).__name__}",
-        estimator=estimator,
-    )
+        "certain": (worst, int(n)) if classes is not None and n is not None else None,
+    }
 
 
-def _boosted(
-    model: Any, learner: str, classes: tuple[Scalar, ...] | None, estimator: Any, domain: Domain | None
-) -> TreeEnsemble:
+def _boosted(model: Any, classes: tuple[Scalar, ...] | None, width: int) -> Built:
     members = getattr(model, "estimators_", None)
     if members is None or not np.size(members):
         raise not_fitted(model, "trees")
-    names, columns = columns_of(estimator, model, domain)
-    trees = _trees(np.ravel(members).tolist())
-    leaf = [_leaves(tree, len(columns)) for tree in trees]
+    trees = [_of_tree(member.tree_, width) for member in np.ravel(members).tolist()]
     share = float(getattr(model, "subsample", 1.0))
-    n = int(trees[0].n_node_samples[0])
+    n = int(trees[0].sizes[0])
     prior = getattr(getattr(model, "init_", None), "class_prior_", None)
-    return TreeEnsemble(
-        combined="sum",
-        learner=learner,
-        attributes=names,
-        classes=classes,
-        leaves=np.array([int(own.sum()) for own in leaf]),
-        thresholds=_by_attribute(
-            [np.asarray(tree.feature)[~own] for tree, own in zip(trees, leaf, strict=True)],
-            [np.asarray(tree.threshold, dtype=float)[~own] for tree, own in zip(trees, leaf, strict=True)],
-            columns,
-            domain,
-        ),
-        placed="at nodes",
-        outputs=int(np.shape(members)[1]) if np.ndim(members) > 1 else 1,
-        rate=float(model.learning_rate),
-        n_records=n if share == 1 else round(n / share),
-        whole=share == 1,
-        base_rate=float(prior[1]) if prior is not None and len(prior) == 2 else None,
-        sizes=np.concatenate(
-            [np.asarray(tree.n_node_samples, dtype=np.int64)[own] for tree, own in zip(trees, leaf, strict=True)]
-        ),
-        special=() if share == 1 else ("subsampling",),
-        source=f"scikit-learn {type(model).__name__}",
-        estimator=estimator,
-    )
+    return trees, {
+        "combined": "sum",
+        "placed": "at nodes",
+        "outputs": int(np.shape(members)[1]) if np.ndim(members) > 1 else 1,
+        "rate": float(model.learning_rate),
+        "n_records": n if share == 1 else round(n / share),
+        "whole": share == 1,
+        "base_rate": float(prior[1]) if prior is not None and len(prior) == 2 else None,
+        "special": () if share == 1 else ("subsampling",),
+    }
 
 
-def _histogram(
-    model: Any, learner: str, classes: tuple[Scalar, ...] | None, estimator: Any, domain: Domain | None
-) -> TreeEnsemble:
+def _histogram(model: Any, classes: tuple[Scalar, ...] | None, width: int) -> Built:
     rounds = getattr(model, "_predictors", None)
     if not rounds:
         raise not_fitted(model, "trees")
-    names, columns = columns_of(estimator, model, domain)
-    nodes = [np.asarray(tree.nodes) for each in rounds for tree in each]
-    leaf = [own["is_leaf"].astype(bool) for own in nodes]
-    for own, last in zip(nodes, leaf, strict=True):
-        left, right = own["left"].astype(np.int64), own["right"].astype(np.int64)
-        _check(left, right, last, own["feature_idx"].astype(np.int64), len(columns))
-    columns = own_columns(model, columns)
-    split = [~own & ~nodes[i]["is_categorical"].astype(bool) for i, own in enumerate(leaf)]
-    n = int(nodes[0]["count"][0])
+    trees = [_of_nodes(np.asarray(tree.nodes), width) for each in rounds for tree in each]
+    n = int(trees[0].sizes[0])
     held_back = bool(getattr(model, "do_early_stopping_", False)) and model.validation_fraction is not None
     if held_back:
         share = model.validation_fraction
@@ -255,28 +252,14 @@ def _histogram(
     base = getattr(model, "_baseline_prediction", None)
     weighted = getattr(model, "class_weight", None) is not None
     two = classes is not None and len(classes) == 2 and base is not None and not weighted
-    return TreeEnsemble(
-        combined="sum",
-        learner=learner,
-        attributes=names,
-        classes=classes,
-        leaves=np.array([int(own.sum()) for own in leaf]),
-        thresholds=_by_attribute(
-            [nodes[i]["feature_idx"][own].astype(np.int64) for i, own in enumerate(split)],
-            [nodes[i]["num_threshold"][own].astype(float) for i, own in enumerate(split)],
-            columns,
-            domain,
-            rounded=False,
-        ),
+    return trees, {
+        "combined": "sum",
         # Halfway between two values of few, else on one at a quantile.
-        placed="values",
-        outputs=len(rounds[0]),
-        rate=float(model.learning_rate),
-        n_records=n,
-        whole=not held_back,
-        base_rate=1 / (1 + math.exp(-float(np.ravel(base)[0]))) if two and base is not None else None,
-        sizes=np.concatenate([nodes[i]["count"][own].astype(np.int64) for i, own in enumerate(leaf)]),
-        special=("early stopping",) if held_back else (),
-        source=f"scikit-learn {type(model).__name__}",
-        estimator=estimator,
-    )
+        "placed": "values",
+        "outputs": len(rounds[0]),
+        "rate": float(model.learning_rate),
+        "n_records": n,
+        "whole": not held_back,
+        "base_rate": 1 / (1 + math.exp(-float(np.ravel(base)[0]))) if two and base is not None else None,
+        "special": ("early stopping",) if held_back else (),
+    }
