@@ -1,7 +1,8 @@
 """What large inputs cost: processor seconds and peak memory of a command, ``python benchmarks/big_inputs.py``.
 
 A row of ``big_inputs.csv`` is a command on one input, in a process of its own: trees and lists up to the documented
-limits. To measure an earlier state, name its sources in PYTHONPATH.
+limits, and a draft of the domain of a file of twenty columns. To measure an earlier state, name its sources in
+PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ TASKS = {
     "scrub of a tree": (2_000, 20_000, 200_000),
     "audit of a rule list": (100, 1_000),
     "scrub of a rule list": (1_000, 5_000),
+    "draft of a file": (2_000_000,),
 }
 KEYS = [{"task": task, "size": str(size)} for task, sizes in TASKS.items() for size in sizes]
 CHILD = """
@@ -80,12 +82,25 @@ def rules(number: int, folder: Path) -> list[str]:
     return [str(folder / "model"), "--domain", str(folder / "domain.json")]
 
 
+def records(number: int, folder: Path) -> list[str]:
+    """Write records of ten whole numbers, seven fractions and three words as a CSV file."""
+    import numpy as np
+    import polars as pl
+
+    rng = np.random.default_rng(0)
+    whole = {f"n{i}": rng.integers(0, 100 if i < 6 else 2, number) for i in range(10)}
+    fractions = {f"x{i}": rng.lognormal(8, 1, number).round(2) for i in range(7)}
+    words = {f"w{i}": np.array(["red", "green", "blue", "grey"])[rng.integers(0, 4, number)] for i in range(3)}
+    pl.DataFrame({**whole, **fractions, **words}).write_csv(folder / "records.csv")
+    return [str(folder / "records.csv")]
+
+
 def measure(key: Mapping[str, str], folder: Path) -> dict[str, object]:
     """Return what a command takes in a process of its own."""
     task, size = key["task"], int(key["size"])
     command, _, what = task.partition(" of ")
-    made = {"a tree": tree, "a rule list": rules}[what](size, folder)
-    words = [command, *made]
+    made = {"a tree": tree, "a rule list": rules, "a file": records}[what](size, folder)
+    words = [*(("domain", "infer") if command == "draft" else (command,)), *made]
     if command != "audit":
         words += ["--output", str(folder / "copy.json"), "--overwrite"]
     environment = {**os.environ, "PYTHONPATH": os.environ.get("PYTHONPATH", str(ROOT / "src"))}
@@ -101,7 +116,7 @@ def measure(key: Mapping[str, str], folder: Path) -> dict[str, object]:
 def tables(rows: Sequence[Row]) -> dict[str, str]:
     """Return the table of the page."""
     lines = [[row["task"], f"{int(row['size']):,}", f"{float(row['seconds']):.1f}", row["MB"]] for row in rows]
-    return {"big inputs": markdown(["task", "leaves or rules", "CPU s", "MB"], lines)}
+    return {"big inputs": markdown(["task", "leaves, rules or records", "CPU s", "MB"], lines)}
 
 
 def main(arguments: Iterable[str] | None = None) -> int:

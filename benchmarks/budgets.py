@@ -2,8 +2,8 @@
 
 A row of ``budgets.csv`` is the losses of one model on one dataset at one epsilon, one for each split: the area above
 the ROC curve on a fifth of the records that is kept aside, or the root mean squared error over the standard deviation
-of a number. A larger budget is worse where the mean loss rises from one epsilon to the next by more than a 95%
-interval for all steps of a model together. GLASSINE_DATA names the folder of the datasets.
+of a number. A larger budget is worse where the mean loss rises from one epsilon to any larger one by more than a 95%
+interval for all pairs of a model together. GLASSINE_DATA names the folder of the datasets.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -119,23 +119,24 @@ def losses(rows: Sequence[Row], data: str, model: str) -> Any:
     )
 
 
-def rises(found: Any) -> list[tuple[float, float]]:
-    """Return by how much the mean loss rises at each step of the budget, and half of its interval for all steps."""
-    factor = float(stats.t.ppf(1 - 0.025 / (len(found) - 1), found.shape[1] - 1))
+def rises(found: Any, steps: Sequence[tuple[int, int]]) -> list[tuple[float, float]]:
+    """Return by how much the mean loss rises between pairs of budgets, and half of its interval for all of them."""
+    factor = float(stats.t.ppf(1 - 0.025 / len(steps), found.shape[1] - 1))
     out = []
-    for before, after in pairwise(found):
-        steps = after - before
-        out.append((float(steps.mean()), factor * float(steps.std(ddof=1)) / len(steps) ** 0.5))
+    for before, after in steps:
+        rise = found[after] - found[before]
+        out.append((float(rise.mean()), factor * float(rise.std(ddof=1)) / len(rise) ** 0.5))
     return out
 
 
-def worse(rows: Sequence[Row]) -> list[tuple[str, str, str]]:
-    """Return the steps at which a larger budget is worse beyond its interval: data, model and the larger epsilon."""
+def worse(rows: Sequence[Row]) -> list[tuple[str, str, str, str]]:
+    """Return where a larger budget is worse beyond its interval: data, model, and both epsilons."""
+    pairs = list(combinations(range(len(EPSILONS)), 2))
     return [
-        (data, model, epsilon)
+        (data, model, EPSILONS[before], EPSILONS[after])
         for data in DATA
         for model in MODELS
-        for epsilon, (rise, half) in zip(EPSILONS[1:], rises(losses(rows, data, model)), strict=True)
+        for (before, after), (rise, half) in zip(pairs, rises(losses(rows, data, model), pairs), strict=True)
         if rise > half
     ]
 
@@ -147,7 +148,7 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
     for data, name in DATA.items():
         for model, words in MODELS.items():
             found = losses(rows, data, model)
-            rise, half = max(rises(found), key=lambda step: step[0])
+            rise, half = max(rises(found, list(pairwise(range(len(EPSILONS))))), key=lambda step: step[0])
             means = [f"{found[EPSILONS.index(epsilon)].mean():.4f}" for epsilon in shown]
             lines.append([name, words, *means, f"{rise:+.4f} ± {half:.4f}"])
     head = ["data", "model", *(f"loss at {shown[0]}", *shown[1:]), "largest rise of 11 steps"]

@@ -13,10 +13,10 @@ members against the judge's holdout alone, by attacks of this file:
 - magnitudes: the mean of a leaf of at least 3 records gives one value to within 10 % to whoever knows the second.
 
 Trees, rule lists, regression trees, additive models with and without counts, scorecards and private trees are trained
-on eight datasets and judged by an audit with data and holdout, and by one of the file and its domain. Limits were
-chosen before, on other data. The constants of additive models were looked at on Adult, German credit, COMPAS and Telco:
-for these models half B is no independent test. Intervals are of 95 % (Clopper and Pearson),
-as if models were independent. GLASSINE_DATA names the folder of the datasets.
+on eight datasets and judged by an audit with data and holdout, and by one of the file and its domain, which declares
+the range of a number that is predicted. Limits were chosen before, on other data. The constants of additive models were
+looked at on Adult, German credit, COMPAS and Telco: for these models half B is no independent test. Intervals are of
+95 % (Clopper and Pearson), as if models were independent. GLASSINE_DATA names the folder of the datasets.
 
     python benchmarks/verdicts.py run [DATASET ...]    # writes benchmarks/verdicts.csv; or adds rows of some datasets
     python benchmarks/verdicts.py tables               # prints the tables from it

@@ -27,7 +27,7 @@ from glassine.attacks.disclosure import Adversary, Disclosure, Starts, infer_sen
 LEAVES = ("leaf_counts", "error_rates", "labels_only")
 NAMES = ("tree", "leaves", "internal nodes")
 SEARCH = ("error_rates", "yes")
-STARTS = 3
+STARTS = 2
 """Starts of each search: the best is kept, and D_overall has their range."""
 
 INDIVIDUAL = ("tree", "leaves", "rank")

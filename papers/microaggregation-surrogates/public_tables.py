@@ -8,6 +8,7 @@ from statistics import fmean
 from public_trees import DATA, FIRST
 from study import Row, read, select
 
+from glassine.surrogates import ExplanationGoal
 from papers.common.tables import markdown
 
 NAMES = {
@@ -39,13 +40,24 @@ def public(results: Path) -> str:
 def useful(results: Path) -> str:
     """Return what explanations say by the paper's protocol, and with what is chosen for the default goal."""
     stored, out = read(results / "useful.csv"), []
+    goal = ExplanationGoal()
     for data in DATA:
-        for goal, said in (("none", "Protocol 2"), ("default", "chosen")):
-            rows = select(stored, data=data, goal=goal)
-            shares = [f"{_mean(rows, name):.2f}" for name in ("conditions", "proposed", "confirmed")]
-            reached = "" if goal == "none" else f"{sum(row['reached'] == 'True' for row in rows)} of {len(rows)}"
-            out.append([NAMES[data], said, *shares, reached])
-    return markdown(["data", "protocol", "condition", "change", "confirmed", "reached"], out)
+        for kind, said in (("none", "Protocol 2"), ("default", "chosen")):
+            rows = select(stored, data=data, goal=kind)
+            names = ("conditions", "proposed", "confirmed", "confirmed held out")
+            # Where nothing is proposed, nothing is confirmed or refuted.
+            shares = [f"{_mean([row for row in rows if row[name]], name):.2f}" for name in names]
+            reached = [row for row in rows if row["reached"] == "True"]
+            too = [
+                row
+                for row in reached
+                if float(row["conditions held out"]) >= goal.conditions
+                and float(row["confirmed held out"] or 0) >= goal.confirmed
+            ]
+            ends = ["", ""] if kind == "none" else [f"{len(reached)} of {len(rows)}", f"{len(too)} of {len(reached)}"]
+            out.append([NAMES[data], said, *shares, *ends])
+    head = ["condition", "change", "confirmed", "confirmed, held out", "reached", "held out, too"]
+    return markdown(["data", "protocol", *head], out)
 
 
 def tables(results: Path) -> dict[str, str]:

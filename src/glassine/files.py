@@ -63,13 +63,14 @@ class FileContent(os.PathLike[str]):
         return hashlib.sha256(self.data).hexdigest()
 
 
-def read_once(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> FileContent:
+def read_once(path: str | os.PathLike[str], *, most: int | None = None) -> FileContent:
     """Read a file that is to be parsed and hashed."""
     return FileContent(path=Path(path), data=read_bytes(path, most=most))
 
 
-def read_bytes(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> bytes:
-    """Return a file's bytes, of one that was read once those that were read."""
+def read_bytes(path: str | os.PathLike[str], *, most: int | None = None) -> bytes:
+    """Return a file's bytes, at most :data:`MAX_BYTES` by default; of one that was read once those that were read."""
+    most = MAX_BYTES if most is None else most
     # The bound holds while reading: a device has no size, and a file can grow after it was asked for its own.
     if isinstance(path, FileContent):
         data, size = path.data, len(path.data)

@@ -75,5 +75,12 @@ def test_a_command_that_allows_no_copy_shows_what_is_known_and_writes_none(tmp_p
         words = ["scrub", str(tmp_path / "tree.json"), "--domain", str(tmp_path / "domain.json"), "--output", str(copy)]
         assert run(*words, "--cpu-limit", "0.000001", "--json", cwd=tmp_path) == 3
         assert not copy.exists()
+        # The report that was asked for is on the model, and the text says so.
+        report = tmp_path / "report.json"
+        assert run(*words, "--cpu-limit", "0.000001", "--report", str(report), cwd=tmp_path) == 3
+        assert not copy.exists()
+        written = json.loads(report.read_text())
+        assert [check["status"] for check in written["checks"] if check["rule"] == "cpu_limit"] == ["unknown"]
+        assert [file["name"] for file in written["inputs"]] == ["tree.json", "domain.json"]
         assert run(*words, cwd=tmp_path) in (0, 3)
         assert copy.exists()

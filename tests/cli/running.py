@@ -46,6 +46,7 @@ def one_after_another() -> Iterator[Callable[..., int]]:
         # What main() sets for the life of a process must not outlive the test.
         patch.setattr(warnings, "showwarning", warnings.showwarning)
         patch.setattr(sys, "path", [*sys.path])
+        patch.setattr(sys, "unraisablehook", sys.unraisablehook)
         patch.setenv("COLUMNS", "200")
         # Whether a run compiles depends on what this machine has kept.
         patch.setattr(entry, "announce_compilation", lambda: None)

@@ -48,6 +48,25 @@ def test_an_interrupt_during_the_report_names_the_model_the_certificate_and_the_
     ]
 
 
+@pytest.mark.slow
+def test_a_signal_where_nothing_can_be_raised_ends_the_command_all_the_same(folder: Path) -> None:
+    code = (
+        "import os, signal, time, glassine.cli.fitting as fitting\n"
+        "class Last:\n"
+        "    def __del__(self):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        time.sleep(0)\n"
+        "def report_on(*given):\n"
+        "    Last()\n"
+        "    time.sleep(5)\n"
+        "fitting.report_on = report_on"
+    )
+    done = process(code, *FIT, cwd=folder)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert "Traceback" not in done.stderr
+    assert f"glassine: written before: {folder / 'm.json'}, {folder / 'm.certificate.json'}." in done.stderr
+
+
 def test_an_error_after_a_file_names_the_file(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_given: object, **_more: object) -> None:
         raise OSError(5, "Input/output error", "somewhere")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from glassine import parse_rules
 from glassine.budget import Budget
 from glassine.counting import Region, RegionCounter, Space
-from glassine.counting.regions import regions_in_order
+from glassine.counting.regions import measured_in_order
 from glassine.counting.space import NumberFactor
 from glassine.domain import Between, Binary, Category, Domain, ExactlyOne, Integer, Literal, OneOf, Real, Shares
 from glassine.errors import CostLimitError, CountingLimitError, InvalidModelError, UndefinedMeasureError
@@ -256,11 +256,24 @@ def test_a_long_list_of_pairs_is_counted_in_few_steps() -> None:
     # Without propagation fifty such rules take fifteen thousand steps.
     counter = RegionCounter(space, max_steps=3_000)
     captures = [counter.measure(Region(box, tuple(boxes[:i]))) for i, box in enumerate(boxes)]
-    shorter = list(regions_in_order(boxes))
-    assert list(map(counter.measure, shorter)) == captures
-    assert len(shorter[-1].outside) < len(boxes) - 1
+    shorter = list(measured_in_order(boxes, counter))
+    assert [measure for _, measure in shorter] == captures
+    assert len(shorter[-1][0].outside) < len(boxes) - 1
     assert sum(captures) + counter.measure(Region({}, tuple(boxes))) == space.total == 100**12
     assert 0 <= min(captures) < max(captures) < space.total
+
+
+def test_boxes_that_others_cover_together_are_not_left_out_again() -> None:
+    domain = Domain({"x": Integer(0, 9), "y": Integer(0, 9)})
+    literals: list[list[Literal]] = [
+        [Between("x", hi=4)],
+        [Between("x", 4)],
+    ]
+    literals += [[Between("x", n), Between("y", hi=n)] for n in range(1, 8)]
+    space = Space(domain, [lit for box in literals for lit in box], domain_aware=True)
+    regions = list(measured_in_order([space.box(box) for box in literals], RegionCounter(space)))
+    assert [measure for _, measure in regions] == [50, 50, *[0] * 7]
+    assert {len(region.outside) for region, _ in regions[2:]} == {2}
 
 
 def test_too_hard_a_count_is_refused() -> None:

@@ -7,13 +7,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
-from glassine.data.sources import read_table
+from glassine.data.sources import _in_blocks, read_table
 from glassine.data.table import RecordTable
 from glassine.errors import UnreadableFileError
 from glassine.records.headers import PLAIN, CsvDialect, RecordsFile
+from glassine.records.lines import DelimitedText
 from glassine.records.purpose import Purpose
 
 KINDS: dict[str, tuple[tuple[str, ...], list[Any]]] = {
@@ -107,3 +109,48 @@ def test_files_that_are_no_table_of_text_are_named_for_what_they_are(
 def test_a_column_may_be_named_like_a_mark_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"PK,ARROW1\n1,2\n")
     assert read(tmp_path / "a.csv").names == ("PK", "ARROW1")
+
+
+def test_the_types_of_a_long_file_are_those_of_all_its_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, n = np.random.default_rng(0), 6_000
+    late = np.arange(n) > n - 50  # what differs stands in the last block alone
+    columns = {
+        "whole": rng.integers(-9, 99, n).astype(str),
+        "fraction": np.where(late, "1.5", "7"),
+        "gap": np.where(rng.random(n) < 0.1, "", "3"),
+        "no value": np.full(n, "NA"),
+        "word": np.where(late, "late", "12"),
+        "padded": np.where(late, "007", "8"),
+        "truth": np.where(rng.random(n) < 0.5, "true", "False"),
+        "not quite": np.where(late, "1", "true"),
+        "long": np.where(late, "12345678901234567890", "5"),
+        "texts": rng.choice(["a", "b ", "1e"], n),
+        "exponent": np.where(late, "2", "1e3"),
+    }
+    path = tmp_path / "long.csv"
+    path.write_text("\n".join([",".join(columns), *map(",".join, zip(*columns.values(), strict=True))]) + "\n")
+    file = RecordsFile(path=path)
+    whole = read_table(file, Purpose.ORDINARY).frame.to_native()
+    calls: list[bool] = []
+
+    def in_blocks(text: DelimitedText, dialect: CsvDialect) -> pl.DataFrame | None:
+        frame = _in_blocks(text, dialect)
+        calls.append(frame is not None)
+        return frame
+
+    monkeypatch.setattr("glassine.data.sources._in_blocks", in_blocks)
+    for block in (1 << 12, 1 << 16):
+        monkeypatch.setattr("glassine.data.sources.BLOCK", block)
+        monkeypatch.setattr("glassine.records.lines.BLOCK", block)
+        assert read_table(file, Purpose.ORDINARY).frame.to_native().equals(whole)
+    assert calls == [True, True]
+    assert dict(zip(whole.columns, map(str, whole.dtypes), strict=True)) == {
+        **{"whole": "Int64", "fraction": "Float64", "gap": "Int64", "no value": "String", "word": "String"},
+        **{"padded": "String", "truth": "Boolean", "not quite": "String", "long": "String", "texts": "String"},
+        "exponent": "Float64",
+    }
+    # A quoted line break makes other records of the lines: the file is read as a whole.
+    path.write_text("a,b\n" + "1,2\n" * 5_000 + '"3\n4",5\n')
+    monkeypatch.setattr("glassine.data.sources.BLOCK", 1 << 12)
+    assert len(read_table(file, Purpose.ORDINARY).frame) == 5_001
+    assert calls[2:] == [False]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import socket
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from glassine.desk.folder import Folder
 from glassine.desk.screens import REPORT_POLICY
 from glassine.desk.workers import ENVIRONMENT, Job, Workers
 from glassine.privacy import Ledger
+from glassine.server.access import Connections
 from tests.desk.desks import BERG, LIND, OKAFOR, RULES, Served, approve, bound, within
 
 pytestmark = pytest.mark.slow
@@ -44,6 +47,24 @@ def test_nothing_is_said_without_the_token_or_to_another_page(served: Served) ->
         assert served.ask("GET", path, origin=served.url.rstrip("/"))[0] == 200
     assert served.ask("POST", "/api/signoff", {}, origin="null")[0] == 403
     assert "set-cookie" not in {name.lower() for name in headers}
+
+
+def test_silent_neighbors_lose_their_places_to_those_who_ask(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As the service does: with all places taken, the connection is closed that has waited longest without asking.
+    monkeypatch.setattr("glassine.server.access.Connections", partial(Connections, places=6))
+    served = Served(folder)
+    silent = []
+    try:
+        assert within(lambda: served.ask("GET", "/api/queue")[0] == 200)
+        for number in range(20):
+            silent.append(socket.create_connection(("127.0.0.1", served.port), 5, (f"127.0.0.{2 + number % 5}", 0)))
+        assert [served.ask("GET", "/api/queue")[0] for _ in range(10)] == [200] * 10
+        silent[0].settimeout(20)
+        assert silent[0].recv(1) == b""
+    finally:
+        for connection in silent:
+            connection.close()
+        served.stop()
 
 
 def test_the_code_works_once_and_a_second_use_ends_the_desk(served: Served) -> None:

@@ -74,7 +74,7 @@ def test_conjunctions_that_share_their_first_literals_are_worded_one_by_one(monk
     assert texts[1] == "(2 < x <= 5 or missing) and (c != cook or missing)"
     worded: list[object] = []
 
-    def once(own: object, digits: object) -> tuple[str, ...]:
+    def once(own: object, digits: object, ends: object) -> tuple[str, ...]:
         worded.append(own)
         return ("",)
 

@@ -115,19 +115,22 @@ def disclose_labels(model: DecisionTree | RuleList, people: Occupants | None = N
     known_by = Occupants.published(counted_cells) if people is None else people
     if not known_by.number:
         return NotApplicable("the model's class counts are all zero.")
-    occupied = known_by.shares[known_by.sizes > 0].tolist()
-    n = sum(map(sum, occupied))
-    classes = [sum(column) for column in zip(*occupied, strict=True)]
+    # Parts of the same shares are one, as are most of a large tree.
+    occupied, times = np.unique(known_by.shares[known_by.sizes > 0], axis=0, return_counts=True)
+    sizes, largest = occupied.sum(axis=1), occupied.max(axis=1)
+    classes = (occupied.T @ times).tolist()
+    n = sum(classes)
+    mixed = zip(times.tolist(), sizes.tolist(), largest.tolist(), occupied.tolist(), strict=True)
     return Measured(
         LabelDisclosure(
             n_records=known_by.number,
             purest=float(np.nanmax(known_by.purest)),
             n_certain=known_by.n_certain,
-            guess_rate=sum(max(c) for c in occupied) / n,
+            guess_rate=float(largest @ times) / n,
             base_rate=max(classes) / n,
             bits_prior=_entropy(classes),
             # A part of one class leaves nothing unknown.
-            bits_left=math.fsum(sum(c) / n * _entropy(c) for c in occupied if max(c) < sum(c)),
+            bits_left=math.fsum(k * size / n * _entropy(c) for k, size, most, c in mixed if most < size),
             counted=people is not None,
         )
     )

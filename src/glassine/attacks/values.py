@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,8 @@ import numpy.typing as npt
 
 from glassine.attacks.magnitudes import LargestContributions, NumberInference, contributions_behind
 from glassine.attacks.outcome import AttackTarget, Hiding, Measurement, ShownCount, for_checker
-from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
-from glassine.domain.grid import are_adjacent, on_grid, public_grid
+from glassine.domain import Attribute, Between, Category, Domain, Integer, OneOf, Real
+from glassine.domain.grid import are_adjacent, grid_of, public_grid
 from glassine.domain.literals import is_missing
 from glassine.domain.prefixes import prefixes
 from glassine.domain.single import is_bound_of, nominal
@@ -74,35 +76,49 @@ def thresholds_of(model: DecisionTree | RuleList, domain: Domain | None = None) 
     one step beyond it, cuts nothing and does not count. Without a domain every threshold counts, and no comparison with
     a value does.
     """
+    # Both sides of a split share a bound, which is looked at once.
     result: dict[tuple[str, float], None] = {}
+    attributes: dict[str, Attribute | None] = {}
     for literal in model.literals:
-        attribute = None if domain is None else domain[literal.attribute]
-        if domain is not None and not isinstance(attribute, Integer | Real):
-            continue
+        name = literal.attribute
+        if name not in attributes:
+            attributes[name] = None if domain is None else domain[name]
+        attribute = attributes[name]
         if isinstance(literal, Between):
-            bounds = [literal.lo, literal.hi]
+            result[name, literal.lo] = result[name, literal.hi] = None
         elif isinstance(attribute, Integer | Real):
             half = 0.5 if isinstance(attribute, Integer) else (attribute.resolution or 0.0) / 2
             values = [value for value in literal.values if not isinstance(value, str)]
-            bounds = [float(value) + side for value in values for side in (-half, half)]
-        else:
-            continue
-        for bound in bounds:
-            if np.isfinite(bound) and not (isinstance(attribute, Integer | Real) and _at_end(attribute, bound)):
-                result[literal.attribute, bound] = None
-    return list(result)
+            result |= {(name, float(value) + side): None for value in values for side in (-half, half)}
+    cuts = {name: _cuts_of(attribute) for name, attribute in attributes.items()}
+    return [(name, bound) for name, bound in result if cuts[name](bound)]
+
+
+def _cuts_of(attribute: Attribute | None) -> Callable[[float], bool]:
+    """Return whether a bound is a threshold of an attribute, and cuts something where its domain is known."""
+    if attribute is None:
+        return math.isfinite
+    if not isinstance(attribute, Integer | Real):
+        return lambda bound: False
+    step, (low, high) = _step(attribute), attribute.ends
+    # The number by which a bound is named differs from it by less than single precision does.
+    slack = 1e-6 * max(abs(low), abs(high))
+
+    def cuts(bound: float) -> bool:
+        if low + slack < bound < high - slack:
+            return True
+        if not math.isfinite(bound):
+            return False
+        # One that lies further out says that a training value did, so it is none that cuts nothing.
+        near = nominal(float(bound))
+        return not (near == high or low - step <= near < low or high < near < high + step)
+
+    return cuts
 
 
 def _step(attribute: Integer | Real) -> float:
     """Return the distance between neighboring values; 0 for a continuum."""
     return 1.0 if isinstance(attribute, Integer) else attribute.resolution or 0.0
-
-
-def _at_end(attribute: Integer | Real, bound: float) -> bool:
-    """Return whether all values of the domain are on one side of a threshold that lies within a step of its end."""
-    # One that lies further out says that a training value did, so it is none that cuts nothing.
-    step, bound, (low, high) = _step(attribute), nominal(float(bound)), attribute.ends
-    return bound == high or low - step <= bound < low or high < bound < high + step
 
 
 def nameable_sides(domain: Domain, thresholds: Iterable[tuple[str, float]], n_records: int | None) -> int:
@@ -111,7 +127,8 @@ def nameable_sides(domain: Domain, thresholds: Iterable[tuple[str, float]], n_re
     Of records of which l are expected within one resolution on one side of a threshold, one is there, or the threshold
     would not be; that no other is has the probability l / (exp(l) - 1).
     """
-    return round(sum(_alone(domain, name, bound, n_records or 0) for name, bound in thresholds))
+    alone = _Alone(domain)
+    return round(sum(alone(name, bound, n_records or 0) for name, bound in thresholds))
 
 
 def nameable_people(model: DecisionTree | RuleList, domain: Domain, secret: Collection[tuple[str, float]]) -> int:
@@ -119,43 +136,61 @@ def nameable_people(model: DecisionTree | RuleList, domain: Domain, secret: Coll
 
     A threshold was placed among the records of its node: so many are expected there, within the node's own range.
     """
-    people, placed = 0.0, set[tuple[str, float]]()
-    for name, bound, n_records, within in _placed(model):
+    if not secret:
+        return 0
+    people, placed, alone = 0.0, set[tuple[str, float]](), _Alone(domain)
+    for name, bound, n_records, within in _placed(model, {name for name, _ in secret}):
         if (name, bound) in secret:
-            people += _alone(domain, name, bound, n_records, within)
+            people += alone(name, bound, n_records, within)
             placed.add((name, bound))
     # A comparison with one value of a number has the thresholds around it, at no one node.
-    others = (_alone(domain, name, bound, model.n_records or 0) for name, bound in sorted(set(secret) - placed))
+    others = (alone(name, bound, model.n_records or 0) for name, bound in sorted(set(secret) - placed))
     return round(people + sum(others))
 
 
-def _alone(
-    domain: Domain, name: str, bound: float, n_records: float, within: tuple[float, float] = (-math.inf, math.inf)
-) -> float:
-    """Return how many of the two people beside a threshold are expected to be alone at their value."""
-    attribute = domain[name]
-    if not isinstance(attribute, Integer | Real):
-        return 0.0
-    step, (lo, hi) = _step(attribute), within
-    if not step:
-        return 2.0  # Single values of a continuum have no share: no other record is expected to hold one.
-    # Of shares that are not declared, numbers of values do as well: they are divided by one another.
-    measure = partial(domain.share, name) if name in domain.shares else attribute.measure
-    whole = float(measure(lo, hi))
-    near = [measure(max(lo, a), min(hi, b)) for a, b in ((bound - step, bound), (bound, bound + step))]
-    expected = [n_records * float(share) / whole if whole else 0.0 for share in near]
-    return sum(value / math.expm1(min(value, 700.0)) if value > 0 else 1.0 for value in expected)
+class _Alone:
+    """How many of the two people beside a threshold are expected to be alone at their value."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        # By name the step and the measure of an attribute: of shares that are not declared, numbers of values do as
+        # well, since they are divided by one another.
+        self.scales: dict[str, tuple[float | None, Callable[[float, float], float | Fraction]]] = {}
+
+    def __call__(
+        self, name: str, bound: float, n_records: float, within: tuple[float, float] = (-math.inf, math.inf)
+    ) -> float:
+        if name not in self.scales:
+            attribute, shared = self.domain[name], partial(self.domain.share, name)
+            if isinstance(attribute, Integer | Real):
+                own = shared if name in self.domain.shares else attribute.measure
+                self.scales[name] = _step(attribute), own
+            else:
+                self.scales[name] = None, shared
+        step, measure = self.scales[name]
+        if step is None:
+            return 0.0
+        if not step:
+            return 2.0  # Single values of a continuum have no share: no other record is expected to hold one.
+        lo, hi = within
+        whole = float(measure(lo, hi))
+        near = measure(max(lo, bound - step), min(hi, bound)), measure(max(lo, bound), min(hi, bound + step))
+        expected = [n_records * float(share) / whole if whole else 0.0 for share in near]
+        return sum(value / math.expm1(min(value, 700.0)) if value > 0 else 1.0 for value in expected)
 
 
-def _placed(model: DecisionTree | RuleList) -> Iterator[tuple[str, float, float, tuple[float, float]]]:
-    """Yield each threshold of each node, with the published records of the node and the range that leads there."""
+def _placed(
+    model: DecisionTree | RuleList, names: Collection[str]
+) -> Iterator[tuple[str, float, float, tuple[float, float]]]:
+    """Yield each threshold of each node on some attributes, with the node's records and the range that leads there."""
     everything = (-math.inf, math.inf)
     if isinstance(model, RuleList):
         sizes = [float(cell.evidence.size or 0) for cell in model.cells]
-        for i, rule in enumerate(model.rules):
+        reaching = [*accumulate(reversed(sizes))][::-1]
+        for rule, size in zip(model.rules, reaching, strict=True):
             for literal in rule.antecedent:
                 for bound in _bounds(literal):
-                    yield literal.attribute, bound, sum(sizes[i:]), everything
+                    yield literal.attribute, bound, size, everything
         return
     records = {cell.node: float(cell.evidence.size or 0) for cell in model.cells}
     stack: list[tuple[int, dict[str, tuple[float, float]]]] = [(0, {})]
@@ -164,18 +199,19 @@ def _placed(model: DecisionTree | RuleList) -> Iterator[tuple[str, float, float,
         index, reach = stack.pop()
         order.append((index, reach))
         for branch in model.nodes[index].branches:
-            own, literal = dict(reach), branch.literal
-            if isinstance(literal, Between):
-                lo, hi = own.get(literal.attribute, everything)
-                own[literal.attribute] = max(lo, literal.lo), min(hi, literal.hi)
+            own, literal = reach, branch.literal
+            if isinstance(literal, Between) and literal.attribute in names:
+                lo, hi = reach.get(literal.attribute, everything)
+                own = {**reach, literal.attribute: (max(lo, literal.lo), min(hi, literal.hi))}
             stack.append((branch.child, own))
     for index, _ in reversed(order):
         if branches := model.nodes[index].branches:
             records[index] = sum(records[branch.child] for branch in branches)
     for index, reach in order:
         # The branches of a node share their thresholds.
-        ends = {(one.literal.attribute, bound) for one in model.nodes[index].branches for bound in _bounds(one.literal)}
-        for name, bound in sorted(ends):
+        literals = [one.literal for one in model.nodes[index].branches if one.literal.attribute in names]
+        ends = {(one.attribute, bound) for one in literals for bound in _bounds(one)}
+        for name, bound in sorted(ends) if len(ends) > 1 else ends:
             yield name, bound, records[index], reach.get(name, everything)
 
 
@@ -315,12 +351,16 @@ def leak_values(
     Shapes: ``data`` (n,), optional; ``whose`` (n,), optional; ``cells`` (n,), where each record is, optional.
     """
     numbers = thresholds_of(model, domain)
-    off_grid = {(a, t) for a, t in numbers if domain is None or not on_grid(domain[a], t)}
+    names = {name for name, _ in numbers}
+    public = {} if domain is None else {name: grid_of(domain[name]) for name in names}
+    off_grid = {(a, t) for a, t in numbers if not public or not public[a](t)}
     # The grid of an inferred attribute follows from the data, so its cut points are not public.
-    guessed = {(a, t) for a, t in numbers if domain is not None and domain[a].inferred} - off_grid
+    drafted = {name for name in names if domain is not None and domain[name].inferred}
+    guessed = {(a, t) for a, t in numbers if a in drafted} - off_grid
     secret = off_grid | guessed
     counted = any(cell.evidence.size for cell in model.cells)
-    fine = {(a, t) for a, t in numbers if counted and domain is not None and _is_fine(domain[a])}
+    dense = {name for name in names if domain is not None and _is_fine(domain[name])}
+    fine = {(a, t) for a, t in numbers if counted and a in dense}
     cells = model.apply(dict(data)) if data is not None and cells is None else cells
     midpoints = exposed = None
     if data is not None and cells is not None:

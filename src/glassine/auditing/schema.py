@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
@@ -95,6 +95,8 @@ def _type_schema(hint: object) -> dict[str, Any]:
         return {"type": "object", "additionalProperties": _type_schema(args[1])}
     if origin is Literal:
         return {"enum": list(args)}
+    if origin is Sequence:
+        return {"type": "array", "items": _type_schema(args[0])}
     if origin is tuple:
         if args[-1] is Ellipsis:
             return {"type": "array", "items": _type_schema(args[0])}

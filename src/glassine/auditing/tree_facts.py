@@ -26,7 +26,7 @@ from glassine.auditing.inputs import Statements
 from glassine.data.table import RecordTable
 from glassine.domain import Integer, Real
 from glassine.domain.literals import attributes_of
-from glassine.models import DecisionTree, RuleList
+from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.models.implied import Bounds, OutcomeCounts, made_certain, unseen
 
 if TYPE_CHECKING:
@@ -79,10 +79,16 @@ def counts_by_statement(model: DecisionTree | RuleList, statements: Statements, 
     return OutcomeCounts(lower=np.maximum(rounded - half, 0), upper=rounded + half, n_outcomes=n_outcomes)
 
 
+def _purities(evidences: Sequence[Evidence], n_classes: int | None) -> list[tuple[float, float] | None]:
+    """Return bounds on the largest share of each; of thousands of leaves, many are of one evidence."""
+    bounds = {id(own): own.purity(n_classes) for own in {id(own): own for own in evidences}.values()}
+    return [bounds[id(own)] for own in evidences]
+
+
 def certain_of_cells(model: DecisionTree | RuleList, counts: OutcomeCounts) -> Bounds | None:
     """Return how many are certain of their outcome only as members; None where no share of an outcome is published."""
     n_classes = None if model.classes is None else len(model.classes)
-    shares = [cell.evidence.purity(n_classes) for cell in model.cells]
+    shares = _purities([cell.evidence for cell in model.cells], n_classes)
     if n_classes is None or not any(share is not None for share in shares):
         return None
     if counts.by_outcome:
@@ -199,7 +205,7 @@ def shares_fact(tree: TreeSubject, labels: Outcome[LabelDisclosure]) -> Fact[Lar
     if not evidences:
         return NotApplicable(EMPTY_MODEL)
     n_classes = None if model.classes is None else len(model.classes)
-    bounds = [evidence.purity(n_classes) for evidence in evidences]
+    bounds = _purities(evidences, n_classes)
     if model.classes is None:  # Of numbers only a part of one single value has a share: 1.
         bounds = [pair for pair in bounds if pair is not None and pair[0] == 1]
     weighted = any(evidence.weighted for evidence in evidences)

@@ -22,6 +22,7 @@ from glassine.auditing.findings import (
     NO_SENSITIVE,
     OF_THE_MODEL,
     DisclosureFinding,
+    LazyTuple,
     MembershipFinding,
     PartsFinding,
     ReconstructionFinding,
@@ -216,21 +217,18 @@ def _subgroups(subject: TreeSubject) -> Outcome[tuple[SubgroupLeakage, ...]]:
 
 
 def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
-    model, noisy = subject.model, subject.noise is not None
+    """Return what the leaves show, which is made from what is known of each: no record is looked at then."""
+    model, noisy, policy, learned = subject.model, subject.noise is not None, subject.inputs.policy, subject.learned
     sizes = [cell.evidence.size for cell in model.cells] if noisy else subject.sizes
+    people = None if noisy else subject.occupancy.people
     # What an accepted guarantee covers may be shown as it was published.
     own = Suppression(0) if noisy and subject.accepted else suppression
-    parts = describe_parts(
-        model,
-        subject.inputs.policy,
-        own,
-        subject.learned,
-        sizes,
-        None if noisy else subject.occupancy.people,
-        noisy=noisy,
+    counted = not noisy and (people is not None or list(sizes) != list(subject.occupancy.published))
+    return PartsFinding(
+        parts=LazyTuple(lambda: describe_parts(model, policy, own, learned, sizes, people, noisy=noisy)),
+        nodes=LazyTuple(lambda: tree_shape(model)),
+        counted=counted,
     )
-    counted = not noisy and (subject.occupancy.people is not None or list(sizes) != list(subject.occupancy.published))
-    return PartsFinding(parts=parts, nodes=tree_shape(model), counted=counted)
 
 
 def _rows(subject: TreeSubject) -> Outcome[Rows]:

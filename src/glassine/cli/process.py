@@ -17,6 +17,9 @@ SAID = {signal.SIGINT: b"glassine: interrupted.\n", signal.SIGTERM: b"glassine: 
 """Signals that end a command, and what is said of them; the exit status is 128 and their number."""
 
 
+SOON = 0.01
+"""Seconds after which a signal is sent again."""
+
 STANDING: list[str] = []
 """Sentences on what was done and stays, such as a charge; they are printed if the command ends early."""
 
@@ -40,7 +43,19 @@ def begin() -> None:
     STANDING.clear()
     for number in SAID:
         signal.signal(number, _end)
+    sys.unraisablehook = _unraisable
     open_missing_streams()
+
+
+def _unraisable(raised: sys.UnraisableHookArgs) -> None:
+    """Act again, and soon, on a signal that came where nothing can be raised, such as while an object is taken away."""
+    if isinstance(raised.exc_value, Interrupted):
+        # Here nothing can be raised either: another thread sends the signal when this is over.
+        again = threading.Timer(SOON, os.kill, (os.getpid(), int(str(raised.exc_value.code)) - 128))
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(raised)
 
 
 def open_missing_streams() -> None:

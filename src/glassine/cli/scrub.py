@@ -43,7 +43,7 @@ from glassine.cli.reading import (
 from glassine.cli.steps import WRITTEN
 from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
 from glassine.errors import CostLimitError, GlassineError, InvalidParameterError, Text, worded
-from glassine.files import read_once
+from glassine.files import FileContent, read_once
 from glassine.scrubbing.cost import changed, quality, sentences
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ def scrub_command(
     from glassine.auditing.describe import describe_guarantee, relied_on
     from glassine.auditing.inputs import AuditSettings
     from glassine.formats import ModelFile, write_model
-    from glassine.formats.judged import as_written
-    from glassine.models import AdditiveModel, DecisionTree, RegressionModel
+    from glassine.formats.judged import as_written, just_written
+    from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
     from glassine.scrubbing.log import ScrubLog
     from glassine.scrubbing.scrub import scrub
 
@@ -137,6 +137,13 @@ def scrub_command(
         counted = None if private or sealed is None else sealed.open()
         records = sealed if private else counted
         progress("scrubbing")
+        files = {"domain": domain_file, "policy": policy_file}
+        options = {"target": target, "person": person, WRITTEN: shlex.join(written.words)}
+
+        def read_from(findings: Findings, file: FileContent) -> Findings:
+            inputs = {"model": file, **files}
+            return with_inputs(findings, inputs, {"data": data}, policy=audited.policy, options=options)
+
         sources: dict[str, Any] = {"domain": declared, "persons": person, "policy": policy}
         sources["settings"] = AuditSettings(progress=progress)
         try:
@@ -151,7 +158,7 @@ def scrub_command(
                 persons=person if merging and counted is not None else None,
             )
         except CostLimitError as error:
-            _end(audit(whole, records, target, **sources), error, audited)
+            _end(read_from(audit(whole, records, target, **sources), model_file), error, audited)
         if copy.steps is not None:
             if not isinstance(whole, ModelFile):
                 raise InvalidParameterError(
@@ -170,7 +177,12 @@ def scrub_command(
         write_model(result.model, output, overwrite=True)
         copied = read_once(output)
         first = audit(whole, records, target, **sources)
-        second = audit(load_judged(copied, declared, trust_pickle=False), records, target, **sources)
+        copied_model = (
+            just_written(result.model, copied, declared)
+            if isinstance(result.model, DecisionTree | RuleList)
+            else load_judged(copied, declared, trust_pickle=False)
+        )
+        second = audit(copied_model, records, target, **sources)
         cost, said = None, list[str]()
         if target is not None and not (private and quiet):
             try:
@@ -184,12 +196,7 @@ def scrub_command(
     if private and second.holder is not None:
         second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, *map(RecordNote, said))))
         cost, said = None, []
-    files = {"domain": domain_file, "policy": policy_file}
-    options = {"target": target, "person": person, WRITTEN: shlex.join(written.words)}
-    first, second = (
-        with_inputs(findings, {"model": file, **files}, {"data": data}, policy=audited.policy, options=options)
-        for findings, file in ((first, model_file), (second, copied))
-    )
+    first, second = read_from(first, model_file), read_from(second, copied)
     if audited.audience == "public":
         first, second, cost, said = first.public(), second.public(), None, []
     if report is not None:
@@ -213,11 +220,15 @@ def scrub_command(
 
 
 def _end(findings: Findings, error: CostLimitError, audited: CopyReportOptions) -> NoReturn:
-    """Show what is found of a model of which the budget allowed no copy, and end."""
+    """Show what is found of a model of which the budget allowed no copy, in the report that was asked for, and end."""
     public = findings.public() if audited.audience == "public" else findings
     why = worded(Text(f"No copy was written: {error.text}"), options_of("cpu_limit", "memory_limit"))
+    report = audited.report
+    if report is not None:
+        write_report(public, report, title=None)
     if audited.as_json:
         print_value({"changes": None, "quality": None, "before": public.to_dict(), "after": None, "why": why}, True)
     else:
-        print_value("\n".join([why, "", text_of(public, None)]), False)
+        said = [why, *([f"The report is on the model: {report}"] if report is not None else [])]
+        print_value("\n".join([*said, "", text_of(public, report)]), False)
     raise typer.Exit(findings.exit_status or 3)

@@ -85,7 +85,7 @@ class LeafRegions(Sequence[Region]):
         return before[last] - before[first] + (before[-1] - before[-2] if gap else 0)
 
     @cached_property
-    def _counts(self) -> list[int]:
+    def counts(self) -> list[int]:
         """Measure of each leaf over the tested factors, times the product of their scales."""
         tested = sorted(self._space.tested)
         totals = {factor: self._sums_of(factor)[0][-1] for factor in tested}
@@ -116,18 +116,17 @@ class LeafRegions(Sequence[Region]):
     @cached_property
     def measures(self) -> list[Measure]:
         """Number of records of each leaf, or its volume."""
-        return [self._measure(count) for count in self._counts]
+        return [self._measure(count) for count in self.counts]
 
     @cached_property
     def covered(self) -> Measure:
         """Measure of all leaves together."""
-        return self._measure(sum(self._counts))
+        return self._measure(sum(self.counts))
 
-    @property
-    def shares(self) -> Iterable[Fraction]:
-        """Share of the space of each leaf."""
-        total = math.prod(self._sums_of(factor)[0][-1] for factor in self._space.tested)
-        return (Fraction(count, total) for count in self._counts)
+    @cached_property
+    def total(self) -> int:
+        """Measure of the whole space, as in :attr:`counts`."""
+        return math.prod(self._sums_of(factor)[0][-1] for factor in self._space.tested)
 
     def box(self, parts: Mapping[int, Part]) -> Box:
         """Return what a leaf allows as masks."""

@@ -52,13 +52,16 @@ class Region:
     outside: tuple[Box, ...] = ()
 
 
-def regions_in_order(boxes: Iterable[Box]) -> Iterator[Region]:
-    """Yield what each box holds outside those before it, without boxes that another on the same factors covers."""
+def measured_in_order(boxes: Iterable[Box], counter: RegionCounter) -> Iterator[tuple[Region, Measure]]:
+    """Yield what each box holds outside those before it, with its measure; boxes that others cover are not left out."""
     before: dict[frozenset[int], list[Box]] = {}
     for box in boxes:
-        yield Region(box, tuple(chain.from_iterable(before.values())))
-        same = before.setdefault(frozenset(box), [])
-        if not any(all(mask & ~other[factor] == 0 for factor, mask in box.items()) for other in same):
+        region = Region(box, tuple(chain.from_iterable(before.values())))
+        measure = counter.measure(region)
+        yield region, measure
+        # Of many rules most hold nothing, as earlier ones do: what they hold is left out by those.
+        if measure:
+            same = before.setdefault(frozenset(box), [])
             same[:] = [other for other in same if any(mask & ~box[factor] for factor, mask in other.items())]
             same.append(box)
 

@@ -15,6 +15,7 @@ import numpy as np
 from glassine.domain import Between, Binary, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar, exact
 from glassine.domain.domain import product
+from glassine.domain.measures import measures
 from glassine.domain.shares import Shares
 from glassine.errors import InvalidModelError, first_of
 from glassine.records.arrays import AnyArray, Indices
@@ -51,7 +52,7 @@ class NumberFactor:
         self._cuts = sorted(cuts - {-math.inf, math.inf})
         edges: list[float | Fraction] = [-math.inf, *self._cuts, math.inf]
         self._spans = list(pairwise(edges))
-        weights: list[Measure] = [attribute.measure(lo, hi) for lo, hi in self._spans]
+        weights: list[Measure] = measures(attribute, edges)
         if attribute.missing:
             # Among a continuum a missing value has no natural measure: it gets as much as all numbers together.
             continuum = isinstance(attribute, Real) and attribute.resolution is None

@@ -93,6 +93,10 @@ CODES = frozenset(sign * int(digit * n) for digit in "789" for n in range(1, 6) 
 SCALE = 10
 """Most answers of a question, whole numbers in a row."""
 
+ONE_VALUE = "one value only, which carries no information. Leave it out, or declare the values it can have."
+NAMED = "{:,} different values, in a column that is named like an identifier? Leave it out."
+"""Remarks on columns of texts and of numbers."""
+
 LONG = re.compile(r"\s*[+-]?\d+\s*", flags=re.ASCII)
 
 DATE_NUMBER = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", flags=re.ASCII)
@@ -239,25 +243,19 @@ def _frequent(words: Iterable[str], counts: Mapping[str, int]) -> str:
 def _remark(name: str, column: AnyArray) -> str:
     present = column[~is_missing(column)]
     n = len(present)
+    if column.dtype.kind != "O":
+        return _remark_on_numbers(name, present)
     by_text: Counter[str] = Counter()
     n_texts: dict[str, int] = {}
-    if column.dtype.kind != "O":
-        distinct, numbers_of = np.unique(present, return_counts=True)
-        counts = dict(zip(distinct.tolist(), numbers_of.tolist(), strict=True))
-        values = set(map(str, counts))
-    else:
-        counts = {}
-        for (kind, value), count in _counted(present).items():
-            by_text[str(value)] += count
-            if issubclass(kind, str):
-                n_texts[value] = n_texts.get(value, 0) + count
-        values = set(by_text)
+    for (kind, value), count in _counted(present).items():
+        by_text[str(value)] += count
+        if issubclass(kind, str):
+            n_texts[value] = n_texts.get(value, 0) + count
+    values = set(by_text)
     if len(values) == 1 and n > 1:
-        return "one value only, which carries no information. Leave it out, or declare the values it can have."
+        return ONE_VALUE
     if len(values) > MANY_VALUES and names_people(name, len(values), n):
-        return f"{len(values):,} different values, in a column that is named like an identifier? Leave it out."
-    if column.dtype.kind != "O":
-        return _remark_on_numbers(counts, n)
+        return NAMED.format(len(values))
     odd = sorted(value for value in values if not _is_number(value))
     if odd and all(COMMAS.fullmatch(value) for value in odd):
         return Text(
@@ -326,16 +324,34 @@ def _counted(present: AnyArray) -> Counter[tuple[type, Any]]:
     return Counter(zip(map(type, listed), listed, strict=True))
 
 
-def _remark_on_numbers(counts: Mapping[Any, int], n: int) -> str:
-    if codes := _codes(counts):
-        return _of_codes(codes, "far from the other values")
-    if not all(float(value).is_integer() for value in counts):
+def _remark_on_numbers(name: str, present: AnyArray) -> str:
+    """Return what looks wrong about numbers, shape (n,): different ones are counted only where a remark asks for it."""
+    n = len(present)
+    if not n:
         return ""
-    if len(counts) > 1 and all(DATE_NUMBER.fullmatch(str(int(value))) for value in counts):
+    present = present.astype(np.int8) if present.dtype.kind == "b" else present
+    lo, hi = present.min().item(), present.max().item()
+    if lo == hi and n > 1:
+        return ONE_VALUE
+    if is_identifier_name(name):
+        number = len(np.unique(present))
+        if number > MANY_VALUES and names_people(name, number, n):
+            return NAMED.format(number)
+    if codes := _codes(present):
+        return _of_codes(codes, "far from the other values")
+    if not (math.isfinite(lo) and math.isfinite(hi) and np.array_equal(present, np.trunc(present))):
+        return ""
+    dated = lo != hi and DATE_NUMBER.fullmatch(str(int(lo))) and DATE_NUMBER.fullmatch(str(int(hi)))
+    # Whole numbers of a short range are in too many records each to be handed out.
+    few = hi - lo + 1
+    if not dated and few * ROWS_OF_A_PERSON < n and few < NEARLY_ALL * n:
+        return ""
+    distinct = np.unique(present)
+    if dated and all(DATE_NUMBER.fullmatch(str(int(value))) for value in distinct.tolist()):
         return "dates written as numbers? Leave it out, or keep a number instead, such as a year or an age."
-    handed_out = are_handed_out(np.array(sorted(counts), dtype=float), n)
-    if handed_out or (len(counts) > MANY_VALUES and len(counts) >= NEARLY_ALL * n):
-        return f"{len(counts):,} different whole numbers in {n:,} records, an identifier? Leave it out."
+    handed_out = are_handed_out(distinct.astype(float), n)
+    if handed_out or (len(distinct) > MANY_VALUES and len(distinct) >= NEARLY_ALL * n):
+        return f"{len(distinct):,} different whole numbers in {n:,} records, an identifier? Leave it out."
     return ""
 
 
@@ -348,15 +364,17 @@ def _of_codes(codes: Sequence[float], where: str) -> str:
     )
 
 
-def _codes(counts: Mapping[Any, int]) -> list[Any]:
+def _codes(present: AnyArray) -> list[Any]:
     """Return numbers of many records that look like codes for missing values: apart from the others, and of a form."""
-    likely = sorted(value for value, count in counts.items() if value in CODES and count >= FREQUENT)
-    others = sorted(counts.keys() - set(likely))
-    if len(others) < 2:
+    within = [code for code in sorted(CODES) if present.min() <= code <= present.max()]
+    likely = [code for code in within if np.count_nonzero(present == code) >= FREQUENT]
+    others = present[~np.isin(present, likely)] if likely else present[:0]
+    if len(others) == 0 or others.min() == others.max():
         return []
-    lo, hi = others[0], others[-1]
+    lo, hi = others.min().item(), others.max().item()
     # A scale, such as 1 to 5, is left by a step of more than one.
-    wide = 1 if len(others) <= SCALE and hi - lo == len(others) - 1 else hi - lo
+    steps = hi - lo if hi - lo < SCALE else 0
+    wide = 1 if steps and len(np.unique(others)) == steps + 1 else hi - lo
     # Codes that follow one another, such as 97 to 99, stand as far from the others as the first of them: with 7 in
     # place, 8 is the next step of a scale.
     first: dict[Any, Any] = {}

@@ -21,7 +21,7 @@ from glassine.records.files import (
 )
 from glassine.records.headers import CsvDialect, RecordsFile, open_text
 from glassine.records.limits import check_parquet, check_text
-from glassine.records.lines import WINDOWS, DelimitedText
+from glassine.records.lines import BLOCK, WINDOWS, DelimitedText
 from glassine.records.purpose import Purpose
 
 
@@ -84,9 +84,41 @@ def read_table(
 def _read_csv(text: DelimitedText, declared: Mapping[str, Attribute], dialect: CsvDialect) -> pl.DataFrame:
     """Return the columns of a CSV file: declared ones value by value, the others by what all values have in common."""
     dialect.check_columns(text.names, text.path)
+    long = len(text.data) > 2 * BLOCK and not dialect.decimal_comma
+    if long and not declared and (frame := _in_blocks(text, dialect)) is not None:
+        return frame
     texts = text.texts()
     own = iter(inferred([column for column in texts if column.name not in declared], dialect))
     return pl.DataFrame([_read(text, column, declared, dialect, own) for column in texts])
+
+
+def _in_blocks(text: DelimitedText, dialect: CsvDialect) -> pl.DataFrame | None:
+    """Return the columns of a long file, whose texts are never all in memory; None where CSV has other records.
+
+    What all texts of a column have in common follows from what those of its blocks do, but where some are numbers and
+    others are not: then they are read again.
+    """
+    typed: dict[str, list[pl.Series]] = {name: [] for name in text.names}
+    for frame, flags in text.blocks():
+        if text.differs(flags):
+            return None
+        for column in inferred(list(frame), dialect):
+            # Of texts the own ones are kept: what was looked at holds those of other columns, too.
+            typed[column.name].append(column if column.dtype != pl.String else frame[column.name])
+    own = {name: {str(part.dtype) for part in parts} for name, parts in typed.items()}
+    again = {name for name, types in own.items() if len(types) > 1 and types != {"Int64", "Float64"}}
+    if again:
+        typed |= {name: [] for name in again}
+        for frame, _ in text.blocks():
+            for name in again:
+                typed[name].append(frame[name])
+    out = []
+    for name in text.names:
+        parts = typed.pop(name)
+        several = len({part.dtype for part in parts}) > 1
+        column = pl.concat([part.cast(pl.Float64) for part in parts] if several else parts, rechunk=True)
+        out.append(column if column.dtype != pl.String else inferred([column], dialect)[0])
+    return pl.DataFrame(out)
 
 
 def _read(

@@ -250,14 +250,19 @@ class Real:
         """Return the index of the last grid value at or below ``value``."""
         return math.floor((value - exact(self.lo)) / exact(resolution))
 
-    def _n_up_to(self, value: float | Fraction) -> int:
+    def n_up_to(self, value: float | Fraction) -> int:
         """Return how many grid values are at or below a value."""
         if not isinstance(value, float) or not -FLOAT_WHOLE <= self.lo <= self.hi <= FLOAT_WHOLE:
             return max(0, self._grid_index(min(exact(value), exact(self.hi)), self.resolution or 1) + 1)
         if value < self.lo:
             return 0
+        value, step = float(min(value, self.hi)), self.resolution or 1.0
+        steps = (value - self.lo) / step
+        # Rounding moves the quotient by less than 2^-12, so that it lies between the right two whole numbers.
+        if abs(value) + abs(self.lo) < FEW_STEPS * step and NEAR < steps % 1 < 1 - NEAR:
+            return math.floor(steps) + 1
         # Decimals are as exact as fractions, and several times as fast.
-        value, first = float(min(value, self.hi)), _DECIMALS.create_decimal(repr(self.lo))
+        first = _DECIMALS.create_decimal(repr(self.lo))
         within = _DECIMALS.subtract(_DECIMALS.create_decimal(repr(value)), first)
         return int(_DECIMALS.divide_int(within, _DECIMALS.create_decimal(repr(self.resolution)))) + 1
 
@@ -270,10 +275,12 @@ class Real:
             right = top if hi == math.inf else min(top, exact(hi))
             left = bottom if lo == -math.inf else max(bottom, exact(lo))
             return max(Fraction(0), right - left)
-        below = 0 if lo == -math.inf else self._n_up_to(lo)
-        return max(0, self._n_up_to(self.hi if hi == math.inf else hi) - below) + _n_codes_beyond(self, lo, hi)
+        below = 0 if lo == -math.inf else self.n_up_to(lo)
+        return max(0, self.n_up_to(self.hi if hi == math.inf else hi) - below) + _n_codes_beyond(self, lo, hi)
 
 
+FEW_STEPS, NEAR = 2.0**39, 2.0**-10
+"""Steps of a number from zero up to which a double says between which two values it lies, if it is so far from both."""
 FLOAT_WHOLE = 2**53
 """Up to here the decimal of a double that is a whole number is that number."""
 _DECIMALS = Context(prec=700)

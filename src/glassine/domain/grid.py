@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from glassine.domain.attributes import Attribute, Integer, Real, code_cuts, exact
 from glassine.domain.domain import Domain
-from glassine.domain.single import is_bound_of, single_sides
+from glassine.domain.single import bounds_of, single_sides
 
 GRID_SIZE = 50
 """Largest number of cut points of a grid that is derived from bounds."""
@@ -215,17 +215,23 @@ def with_cuts(domain: Domain, cuts: Callable[[Attribute], tuple[float, ...]]) ->
     return Domain({name: cut(domain[name]) for name in domain}, groups=domain.groups, shares=domain.shares)
 
 
-@lru_cache(maxsize=65536)
 def on_grid(attribute: Attribute, threshold: float) -> bool:
     """Return whether a threshold is a public cut point: of the grid, of round amounts, or beside a special code."""
+    return grid_of(attribute)(threshold)
+
+
+@lru_cache(maxsize=1024)
+def grid_of(attribute: Attribute) -> Callable[[float], bool]:
+    """Return :func:`on_grid` of one attribute, for its many thresholds."""
     # A Binary or Category attribute has one way to be cut between two codes, so every threshold is.
     if not isinstance(attribute, Integer | Real):
-        return True
+        return lambda threshold: True
     grid = _public_points(attribute)
     if isinstance(attribute, Integer):
         # Between two whole numbers every threshold is the same cut.
-        return math.floor(threshold) in grid
-    return threshold in grid or (single_sides(threshold) is not None and any(is_bound_of(threshold, p) for p in grid))
+        return lambda threshold: math.floor(threshold) in grid
+    crossed = frozenset(itertools.chain.from_iterable(map(bounds_of, grid)))
+    return lambda threshold: threshold in grid or (threshold in crossed and single_sides(threshold) is not None)
 
 
 @lru_cache(maxsize=1024)

@@ -383,6 +383,7 @@ def conjunction_text(literals: Iterable[Literal], digits: int | None = None) -> 
 def conjunction_texts(conjunctions: Iterable[Sequence[Literal]], digits: int | None = None) -> Iterator[str]:
     """Yield :func:`conjunction_text` of each conjunction; what begins as the one before is not worded again."""
     before: list[Literal] = []
+    ends: dict[float, tuple[str, bool]] = {}
     # For the first literals of the one before: those on each attribute, and their texts as soon as they are needed.
     shared: list[dict[str, tuple[tuple[Literal, ...], list[str]]]] = [{}]
     for literals in conjunctions:
@@ -402,13 +403,15 @@ def conjunction_texts(conjunctions: Iterable[Sequence[Literal]], digits: int | N
         texts: list[str] = []
         for own, written in shared[-1].values():
             if not written:
-                written += _texts_on_one(own, digits)
+                written += _texts_on_one(own, digits, ends)
             texts += written
         yield all_of(dict.fromkeys(texts))
 
 
-def _texts_on_one(literals: Sequence[Literal], digits: int | None) -> tuple[str, ...]:
-    """Return the texts of literals on one attribute, bounds merged."""
+def _texts_on_one(
+    literals: Sequence[Literal], digits: int | None, ends: dict[float, tuple[str, bool]] | None = None
+) -> tuple[str, ...]:
+    """Return the texts of literals on one attribute, bounds merged; ``ends`` keeps those of bounds, used many times."""
     merged: tuple[float, float, bool] | None = None
     others: list[Literal] = []
     for literal in without_closed(literals) if all(literal.missing for literal in literals) else literals:
@@ -427,5 +430,7 @@ def _texts_on_one(literals: Sequence[Literal], digits: int | None) -> tuple[str,
     first: tuple[str, ...] = ()
     if merged is not None:
         lo, hi, missing = merged
-        first = (Between(literals[0].attribute, lo, hi, missing=missing).text(digits),)
+        words: dict[float, tuple[str, bool]] = {} if ends is None else ends
+        words |= {bound: _end(bound, digits) for bound in (lo, hi) if bound not in words and math.isfinite(bound)}
+        first = (between_text(Between(literals[0].attribute, lo, hi, missing=missing), words.__getitem__),)
     return (*first, *(literal.text(digits) for literal in others))

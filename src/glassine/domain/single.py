@@ -96,7 +96,12 @@ def side_text(sides: tuple[float, float]) -> tuple[str, bool]:
 
 def is_bound_of(bound: float, threshold: float) -> bool:
     """Return whether a bound is a threshold, or where rounding to single precision crosses it."""
-    return bound == threshold or bound in (single_bound(threshold), single_bound(single(threshold), below=True))
+    return bound == threshold or bound in bounds_of(threshold)
+
+
+def bounds_of(threshold: float) -> tuple[float, float]:
+    """Return where rounding to single precision crosses a threshold: above it, and below its nearest number."""
+    return single_bound(threshold), single_bound(single(threshold), below=True)
 
 
 @lru_cache(maxsize=65536)

@@ -10,9 +10,10 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any, TypeVar
 
-from glassine.domain import Domain
+from glassine.domain import Domain, OneOf
 from glassine.errors import GlassineError
 from glassine.formats.format import Content, Format, PublishedModel
 from glassine.formats.json import to_dict
@@ -20,6 +21,7 @@ from glassine.formats.registry import formats, writer
 from glassine.models.additive import AdditiveModel
 from glassine.models.ensemble import TreeEnsemble
 from glassine.models.regression import RegressionModel
+from glassine.models.tree import DecisionTree, Node
 
 LONGEST_NAME = 200
 """Most characters of a name or another text of a model."""
@@ -170,8 +172,8 @@ def writer_of(form: Format | None, kind: Content, model: PublishedModel) -> Form
 def long_texts(model: PublishedModel, domain: Domain | None = None) -> tuple[LongText, ...]:
     """Return the texts of a model that could hold records: too long, or names of nothing that it uses."""
     sizes: dict[str, int] = {}
-    for where, text in _texts(to_dict(model)):
-        if len(text) > LONGEST_NAME or (text.lstrip("-").isdigit() and len(text) > WIDEST_NUMBER):
+    for where, text in _texts(to_dict(_without_short(model))):
+        if _is_long(text):
             sizes[where] = sizes.get(where, 0) + len(text.encode())
     caveats = () if model.guarantee is None else model.guarantee.caveats
     if len("".join(caveats)) > MOST_OF_CAVEATS:
@@ -182,8 +184,20 @@ def long_texts(model: PublishedModel, domain: Domain | None = None) -> tuple[Lon
     return tuple(LongText(where=where, n_bytes=n) for where, n in sorted(sizes.items()))
 
 
+def _without_short(model: PublishedModel) -> PublishedModel:
+    """Return a tree without its nodes where none holds a text or a number that could be long: large trees have none."""
+    if not isinstance(model, DecisionTree):
+        return model
+    texts = {text for one in model.literals for text in (one.values if isinstance(one, OneOf) else ())}
+    own = {id(node.evidence): node.evidence for node in model.nodes}.values()
+    counts = {count for one in own for count in (*(one.counts or ()), one.total or 0)}
+    if any(_is_long(str(text)) for text in (*model.attributes, *texts)) or max(counts) >= 10**WIDEST_NUMBER:
+        return model
+    return model.with_nodes([Node()])
+
+
 def _texts(plain: object) -> Iterator[tuple[str, str]]:
-    """Yield every text, key and whole number of plain values, with its place."""
+    """Yield every key, text and whole number of plain values that could be long, with its place."""
     stack: list[tuple[str, object]] = [("", plain)]
     while stack:
         where, part = stack.pop()
@@ -193,11 +207,24 @@ def _texts(plain: object) -> Iterator[tuple[str, str]]:
                 stack.append((f"{where}.{key}".lstrip(".") if PLACE.fullmatch(key) else where, value))
                 yield where, key
         elif isinstance(part, list):
-            stack += [(where, value) for value in part]
+            # Columns of thousands of numbers and names hold few values that could be long.
+            kinds = set(map(type, part))
+            if kinds <= {float, bool, NoneType, int, str}:
+                whole = (value for value in part if type(value) is int) if int in kinds else ()
+                stack += [(where, value) for value in whole if abs(value) >= 10**WIDEST_NUMBER]
+                stack += (
+                    [(where, text) for text in part if type(text) is str and _is_long(text)] if str in kinds else []
+                )
+            else:
+                stack += [(where, value) for value in part]
         elif isinstance(part, str):
             yield where, part
         elif isinstance(part, int) and abs(part) >= 10**WIDEST_NUMBER:
             yield where, str(part)
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > LONGEST_NAME or (len(text) > WIDEST_NUMBER and text.lstrip("-").isdigit())
 
 
 M = TypeVar("M", bound=PublishedModel | TreeEnsemble)
@@ -225,7 +252,8 @@ def _unused(model: PublishedModel | TreeEnsemble, declared: Sequence[str]) -> di
         read |= {*model.thresholds, *(literal.attribute for literal in tested)}
         return {"attributes": [name for name in model.attributes if name not in read]}
     had = set[int | None]()
-    for own in (cell.evidence for cell in model.cells):
+    # Of thousands of leaves, many say the same.
+    for own in {id(cell.evidence): cell.evidence for cell in model.cells}.values():
         had |= {own.prediction, *(i for i, count in enumerate(own.counts or ()) if count)}
     read |= {literal.attribute for literal in model.literals}
     return {

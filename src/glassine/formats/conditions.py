@@ -231,11 +231,14 @@ def check_conditions(model: DecisionTree | RuleList, domain: Domain | None) -> N
     """Check that a model speaks only of attributes and categories of a domain."""
     if domain is None:
         return
+    words = dict[str, str | None]()
     for literal in model.literals:
-        require(literal.attribute, domain, "the model tests")
-        attribute = domain[literal.attribute]
+        name = literal.attribute
+        if name not in words:
+            require(name, domain, "the model tests")
+            words[name] = first_word(domain[name])
         if isinstance(literal, Between):
-            word = first_word(attribute)
+            word = words[name]
             if word is not None:
                 raise InvalidModelError(
                     f"{literal.attribute!r} has the category {word!r}, but the model has the threshold condition "
@@ -243,6 +246,7 @@ def check_conditions(model: DecisionTree | RuleList, domain: Domain | None) -> N
                     remedy="Declare a number, or read the model together with its encoder.",
                 )
             continue
+        attribute = domain[name]
         for value in literal.values:
             if isinstance(attribute, Category | Binary):
                 declared: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
@@ -265,17 +269,15 @@ def conformed(model: M, domain: Domain | None) -> M:
     # missing values stay. The model itself is returned where nothing changes.
     if domain is None:
         return model
-    for literal in model.literals:
-        require(literal.attribute, domain, "the model tests")
-    plain = {literal: _declared(literal, domain) for literal in model.literals}
-    if not all(old == new and _as_binary(old) == _as_binary(new) for old, new in plain.items()):
-        model = rewritten(model, literal=plain.__getitem__)
+    for name in attributes_of(model.literals):
+        require(name, domain, "the model tests")
+    # A threshold that no missing value satisfies is in the terms of every domain, and most conditions are such.
+    spoken = [literal for literal in model.literals if literal.missing or not isinstance(literal, Between)]
+    plain = {literal: new for literal in spoken if (new := _declared(literal, domain)) is not literal}
+    if plain:
+        model = rewritten(model, literal=lambda literal: plain.get(literal, literal))
     check_conditions(model, domain)
     return model
-
-
-def _as_binary(literal: Literal) -> bool:
-    return isinstance(literal, OneOf) and literal.binary
 
 
 def _declared(literal: Literal, domain: Domain) -> Literal:

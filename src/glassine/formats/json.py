@@ -249,7 +249,7 @@ def layout(value: object, margin: str = "") -> str:
     if isinstance(value, dict) and value and any(isinstance(entry, dict | list) for entry in value.values()):
         lines = [f"{inner}{_plain(key)}: {layout(entry, inner)}" for key, entry in value.items()]
         return "{\n" + ",\n".join(lines) + f"\n{margin}}}"
-    if isinstance(value, list) and any(isinstance(entry, dict | list) for entry in value):
+    if isinstance(value, list) and not {dict, list}.isdisjoint(map(type, value)):
         if all(entry is None or (type(entry) is list and set(map(type, entry)) <= {int}) for entry in value):
             # Counts of thousands of nodes: Python writes lists of whole numbers as JSON does, ten times as fast.
             return (

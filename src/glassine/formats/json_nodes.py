@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from itertools import repeat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 from glassine.codec import FLOAT, LARGEST, LIST, OBJECT, SCALAR, Codec, Field, Refused, choice, listed, record
@@ -45,21 +45,10 @@ MOST_MADE = 65_536
 """Values that are kept so that each is made once."""
 
 
-class _Columns:
-    """Flat objects by key: a list for each key, null where an object lacks it; keys in order of their first use."""
-
-    def __init__(self) -> None:
-        self.plain: dict[str, list[Any]] = {}
-        self._number = 0
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Add an object."""
-        for key in row:
-            if key not in self.plain:
-                self.plain[key] = [None] * self._number
-        for key, column in self.plain.items():
-            column.append(row.get(key))
-        self._number += 1
+def _by_key(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return flat objects as a list for each key, null where an object lacks it; keys in order of their first use."""
+    keys = dict.fromkeys(chain.from_iterable(rows))
+    return {key: [row.get(key) for row in rows] for key in keys}
 
 
 def _rows(plain: Mapping[str, Any], number: int) -> Iterator[dict[str, Any]]:
@@ -96,21 +85,15 @@ def written_nodes(nodes: tuple[Node, ...]) -> Any:
 
 def in_columns(nodes: tuple[Node, ...]) -> Any:
     """Return nodes as columns: branches of each node, then conditions and children of all."""
-    literals, evidence = _Columns(), _Columns()
-    encoded: dict[int, Any] = {}
-    for node in nodes:
-        own = id(node.evidence)
-        if own not in encoded:
-            encoded[own] = EVIDENCE.encode(node.evidence)
-        evidence.add(encoded[own])
-        for branch in node.branches:
-            literals.add(_condition(branch.literal))
-    children = [branch.child for node in nodes for branch in node.branches]
+    # Of thousands of leaves, many say the same.
+    evidence = {id(node.evidence): node.evidence for node in nodes}
+    encoded = {key: EVIDENCE.encode(own) for key, own in evidence.items()}
+    branches = [branch for node in nodes for branch in node.branches]
     return {
         "branches": [len(node.branches) for node in nodes],
-        "if": literals.plain,
-        "child": children,
-        **evidence.plain,
+        "if": _by_key([_condition(branch.literal) for branch in branches]),
+        "child": [branch.child for branch in branches],
+        **_by_key([encoded[id(node.evidence)] for node in nodes]),
     }
 
 

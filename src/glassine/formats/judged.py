@@ -168,6 +168,18 @@ def load_judged(
     return load_file(path, domain, trust_pickle=trust_pickle, tree=tree)
 
 
+def just_written(model: PublishedModel, path: str | os.PathLike[str], domain: Domain) -> ModelFile:
+    """Return what :func:`load_judged` reads of the JSON file that was just written of a model in the terms of a domain.
+
+    JSON holds all of a model, so that nothing is read again but the bytes.
+    """
+    data = read_bytes(path)
+    if bounded(model, domain) is not model:
+        return load_file(path, domain)
+    form = FileForm(format=writer("json", model).name, n_bytes=len(data), canonical=True)
+    return ModelFile(model=model, form=form, copy=data)
+
+
 def _whole(ensemble: TreeEnsemble, form: Format, data: bytes, content: object, domain: Domain | None) -> EnsembleFile:
     """Return an ensemble with its file."""
     own = None

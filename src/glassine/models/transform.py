@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import pairwise
-from typing import TypeAlias, TypeVar
+from itertools import accumulate, chain, pairwise
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from glassine.budget import current
-from glassine.domain import Attribute, Between, Binary, Category, Domain, Literal
+from glassine.domain import Attribute, Between, Binary, Category, Domain, Literal, OneOf
+from glassine.domain.measures import measures
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 from glassine.models.tree import Branch, DecisionTree, Node
@@ -69,8 +71,61 @@ class AttributeParts:
 Earlier: TypeAlias = dict[frozenset[str], list[dict[str, Bools]]]
 """What earlier rules leave possible of each attribute, by the attributes of which they leave something out."""
 
-State: TypeAlias = Mapping[str, tuple[int, int]]
-"""The possible parts of each number as bit masks, the last bit a missing value: before and after the move."""
+Stretches: TypeAlias = tuple[int, int, int, int]
+"""Neighboring parts of a number, from the first to below the last: before and after the move."""
+
+State: TypeAlias = Mapping[str, Any]
+"""The possible parts of each number, before and after the move: :data:`Stretches`, or two bit masks."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberLine:
+    """The parts of a number without a missing value that every condition cuts in two: what is left are neighbors.
+
+    Of thousands of parts, the stretch that is left takes two comparisons, and a bit mask kilobytes.
+    """
+
+    numbers: list[float]
+    before: list[int]  # How many of the parts before each one are possible
+
+    @classmethod
+    def of(cls, parts: AttributeParts) -> NumberLine:
+        """Return an attribute's parts as such."""
+        return cls(parts.values[:-1].tolist(), [0, *accumulate(parts.possible[:-1].tolist())])
+
+    @property
+    def whole(self) -> Stretches:
+        """Everything."""
+        return 0, len(self.numbers), 0, len(self.numbers)
+
+    def _ends(self, literal: Literal | None) -> tuple[int, int]:
+        if not isinstance(literal, Between):
+            return 0, 0 if literal is None else len(self.numbers)
+        first = 0 if literal.lo == -math.inf else bisect_right(self.numbers, literal.lo)
+        return first, max(first, bisect_right(self.numbers, literal.hi))
+
+    def split(self, left: Stretches, old: Literal, new: Literal | None) -> tuple[Stretches | None, Stretches]:
+        """Return what a condition takes of what is left, None where nothing is after the move, and what it leaves."""
+        inside: list[int] = []
+        rest: list[int] = []
+        for (first, last), (start, stop) in zip((left[:2], left[2:]), (self._ends(old), self._ends(new)), strict=True):
+            low, high = max(first, start), min(last, stop)
+            inside += [low, high]
+            # A condition that takes nothing leaves everything; one from below leaves what is above, or the reverse.
+            rest += [first, last] if low >= high else [high, last] if low == first else [first, low]
+        stays = inside[2] < inside[3] and self.before[inside[3]] > self.before[inside[2]]
+        out: Any = tuple(rest)
+        if not stays:
+            return None, (out[0], out[1], left[2], left[3])
+        taken: Any = tuple(inside)
+        return taken, out
+
+
+def _one_sided(literal: Literal) -> bool:
+    """Return whether a condition cuts a number in two, or holds of each."""
+    if isinstance(literal, OneOf):
+        return literal.negated and not literal.values
+    return not literal.negated and (literal.lo == -math.inf or literal.hi == math.inf)
 
 
 def _parts(attribute: Attribute, literals: Iterable[Literal]) -> AttributeParts:
@@ -86,9 +141,10 @@ def _parts(attribute: Attribute, literals: Iterable[Literal]) -> AttributeParts:
         else:
             points = [float(value) for value in literal.values if not isinstance(value, str)]
             cuts |= {side for point in points for side in (math.nextafter(point, -math.inf), point)}
-    bounds = list(pairwise(sorted(cuts)))
+    edges = sorted(cuts)
+    bounds = list(pairwise(edges))
     inner = [hi if hi < math.inf else math.nextafter(lo, math.inf) if lo > -math.inf else 0.0 for lo, hi in bounds]
-    possible = [attribute.measure(lo, hi) > 0 for lo, hi in bounds]
+    possible = [measure > 0 for measure in measures(attribute, edges)]
     return AttributeParts(np.array([*inner, math.nan]), np.array([*possible, attribute.missing]))
 
 
@@ -120,6 +176,10 @@ def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree
     # the people there have no value. Missing values then take the branch that is left; of several, the one of most
     # records.
     space = _space(moves, domain, numbers_only=True)
+    lines = {name: NumberLine.of(parts) for name, parts in space.items() if not domain[name].missing}
+    for literal in dict.fromkeys(chain.from_iterable(moves.items())):
+        if literal is not None and not _one_sided(literal):
+            lines.pop(literal.attribute, None)
 
     @lru_cache(maxsize=MOST_MASKS)
     def where(name: str, literal: Literal | None) -> int:
@@ -128,7 +188,7 @@ def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree
     def settle(index: int, state: State) -> tuple[int, list[Kept]]:
         """Pass through nodes with one possible branch to the next leaf or true split."""
         while True:
-            kept = _taken(tree, index, moves, space, where, state)
+            kept = _taken(tree, index, moves, (space, lines), where, state)
             if len(kept) != 1:
                 return index, kept
             _, index, state = kept[0]
@@ -151,13 +211,23 @@ def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree
 
 
 def _taken(
-    tree: DecisionTree, index: int, moves: Moves, space: Mapping[str, AttributeParts], where: Where, state: State
+    tree: DecisionTree,
+    index: int,
+    moves: Moves,
+    spaces: tuple[Mapping[str, AttributeParts], Mapping[str, NumberLine]],
+    where: Where,
+    state: State,
 ) -> list[Kept]:
     """Return the branches of a node that stay, each with its moved literal and what is possible behind it."""
     kept: list[Kept] = []
-    rest = dict(state)
+    rest, (space, lines) = dict(state), spaces
     for branch in tree.nodes[index].branches:
         name, moved = branch.literal.attribute, moves[branch.literal]
+        if (line := lines.get(name)) is not None:
+            inside, rest[name] = line.split(rest.get(name) or line.whole, branch.literal, moved)
+            if moved is not None and inside is not None:
+                kept.append((moved, branch.child, {**state, name: inside}))
+            continue
         if name not in space:
             kept.append((branch.literal if moved is None else moved, branch.child, state))
             continue
@@ -170,6 +240,8 @@ def _taken(
         else:
             rest[name] = (old & ~old_in, new)
     for name in dict.fromkeys(moved.attribute for moved, _, _ in kept if moved.attribute in rest):
+        if name in lines:
+            continue
         old_left, new_left = rest[name]
         # Missing values that no branch of the original took are left as they were.
         if new_left & ~old_left & space[name].gap:
@@ -372,17 +444,34 @@ def rewritten(
     model: M,
     *,
     literal: Callable[[Literal], Literal] = lambda own: own,
-    evidence: Callable[[int, Evidence], Evidence] = lambda place, own: own,
+    evidence: Callable[[int, Evidence], Evidence] | None = None,
+    approximate: bool | None = None,
 ) -> M:
-    """Return a model with other conditions, and other evidence of the node or rule at each place."""
+    """Return a model with other conditions, and other evidence of the node or rule at each place.
+
+    A condition stays one on its attribute. ``approximate`` says whether counts are rounded then, by default as before.
+    """
+    exactness = model.approximate if approximate is None else approximate
     if isinstance(model, DecisionTree):
         nodes = []
         for place, node in enumerate(model.nodes):
-            branches = tuple(Branch(literal(branch.literal), branch.child) for branch in node.branches)
-            nodes.append(Node(branches=branches, evidence=evidence(place, node.evidence)))
-        return replace(model, nodes=tuple(nodes))
+            own = node.evidence if evidence is None else evidence(place, node.evidence)
+            moved = [literal(branch.literal) for branch in node.branches]
+            # Most nodes of a large tree stay as they are.
+            if any(new is not branch.literal for new, branch in zip(moved, node.branches, strict=True)):
+                kept = tuple(Branch(new, branch.child) for new, branch in zip(moved, node.branches, strict=True))
+                nodes.append(Node(branches=kept, evidence=own))
+            else:
+                nodes.append(node if own is node.evidence else Node(branches=node.branches, evidence=own))
+        if evidence is None and exactness is model.approximate:
+            return model.with_nodes(nodes)
+        return replace(model, nodes=tuple(nodes), approximate=exactness)
     rules = (
-        replace(rule, antecedent=tuple(map(literal, rule.antecedent)), evidence=evidence(place, rule.evidence))
+        replace(
+            rule,
+            antecedent=tuple(map(literal, rule.antecedent)),
+            evidence=rule.evidence if evidence is None else evidence(place, rule.evidence),
+        )
         for place, rule in enumerate(model.rules)
     )
-    return replace(model, rules=tuple(rules))
+    return replace(model, rules=tuple(rules), approximate=exactness)

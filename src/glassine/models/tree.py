@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Literal as OneOfTexts
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -139,7 +139,6 @@ class DecisionTree(Displayed, Model):
     approximate: bool = False
     guarantee: Guarantee | None = None
     sizes: SizeOrigin = "stored"
-    _cells: tuple[Cell, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("nodes", "attributes"):
@@ -155,7 +154,14 @@ class DecisionTree(Displayed, Model):
         check_guarantee(self.guarantee)
         if self.counts_are_exact:
             self._check_counts()
-        object.__setattr__(self, "_cells", tuple(self._walk()))
+
+    def with_nodes(self, nodes: Sequence[Node]) -> Self:
+        """Return the tree with other nodes of the same shape, attributes and evidence, which are not checked again."""
+        tree = object.__new__(type(self))
+        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        for name, value in {**own, "nodes": tuple(nodes)}.items():
+            object.__setattr__(tree, name, value)
+        return tree
 
     def _check_shape(self) -> None:
         names = set(self.attributes)
@@ -170,7 +176,7 @@ class DecisionTree(Displayed, Model):
                     raise InvalidModelError(
                         f"node {i} tests {branch.literal.attribute!r}, not an attribute of the tree."
                     )
-                if not is_whole(branch.child) or not 0 < branch.child < len(self.nodes):
+                if not (type(branch.child) is int or is_whole(branch.child)) or not 0 < branch.child < len(parents):
                     raise InvalidModelError(
                         f"node {i} leads to node {branch.child!r}, but the tree has nodes 0 to {len(self.nodes) - 1} "
                         "and nothing leads back to the root."
@@ -215,14 +221,17 @@ class DecisionTree(Displayed, Model):
             for i in range(len(literals) - 1, -1, -1):
                 own = literals[i]
                 met = [j for j in range(i) if not are_disjoint(literals[j], own)]
-                negations |= {j: literals[j].negate() for j in met if j not in negations}
-                passed = map(negations.__getitem__, met)
-                stack.append((node.branches[i].child, (*path, *passed, own)))
+                if met:
+                    negations |= {j: literals[j].negate() for j in met if j not in negations}
+                    path_there = (*path, *map(negations.__getitem__, met), own)
+                else:
+                    path_there = (*path, own)
+                stack.append((node.branches[i].child, path_there))
 
-    @property
+    @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """The leaves, depth first, branches in order."""
-        return self._cells
+        return tuple(self._walk())
 
     @cached_property
     def literals(self) -> tuple[Literal, ...]:

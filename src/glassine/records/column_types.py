@@ -28,6 +28,9 @@ POINTED = r"^\s*[+-]?\d*\.\d*([eE][+-]?\d+)?\s*$"
 """A number with a decimal point."""
 
 
+HEAD = 1024
+"""Texts of a long column that are looked at first."""
+
 TOGETHER = 2**20
 """Texts that are looked at together, or those of one column."""
 
@@ -91,28 +94,31 @@ def _inferred_alike(columns: Sequence[pl.Series], dialect: CsvDialect) -> list[p
         comma = rest.without(pointed)
         points = _Stack(_evaluated(comma.texts, with_points), n, comma.places)
         written = _Stack.merged(pointed, points)
-    wholes = written.where(lambda texts: texts.cast(pl.Int64, strict=False).is_null() == texts.is_null())
+    wholes, numbers = written.attempted(lambda texts: texts.cast(pl.Int64, strict=False))
     rest = rest.without(wholes)
     padded = wholes.where(lambda texts: texts.str.contains(PADDED), some=True)
     truths = rest.where(lambda texts: _is_truth(texts) | texts.is_null())
-    rest = rest.without(truths)
-    rest = rest.without(rest.where(_is_truth, some=True))
-    rest = written.only(rest)
+    rest = written.only(rest.without(truths))
     # Whole numbers beyond 64 bits name things: as doubles, two of them would be one.
     rest = rest.without(rest.where(lambda texts: texts.str.contains(DIGITS) | texts.is_null()))
-    plain = rest.where(lambda texts: _is_numeral(texts) | texts.is_null())
-    converted = (
-        wholes.without(padded).converted(lambda texts: texts.cast(pl.Int64, strict=False)),
-        truths.converted(lambda texts: texts.str.to_lowercase() == "true"),
-        plain.converted(lambda texts: texts.str.strip_chars(BLANKS).cast(pl.Float64)),
-    )
-    for place, column in (pair for pairs in converted for pair in pairs):
+    plain, fractions = rest.attempted(_numeral)
+    whole = wholes.without(padded).places.tolist()
+    for place, column in (
+        *((place, column) for place, column in numbers if place in whole),
+        *truths.converted(lambda texts: texts.str.to_lowercase() == "true"),
+        *fractions,
+    ):
         out[place] = column
     for place, column in rest.without(plain).converted(lambda texts: texts):
-        # Most other columns show in their first word that they are texts.
-        if all(text is None or number_of(text) is not None for text in column.to_list()):
+        # Most other columns show in their first words that they are texts.
+        numeric = _all_numbers(column.head(HEAD)) and _all_numbers(column)
+        if numeric and not column.to_frame().select(_is_truth(pl.first()).any()).item():
             out[place] = pl.Series("", numbers_of_texts(column), nan_to_null=True)
     return [column.alias(source.name) for column, source in zip(out, columns, strict=True)]
+
+
+def _all_numbers(texts: pl.Series) -> bool:
+    return all(text is None or number_of(text) is not None for text in texts.to_list())
 
 
 def _evaluated(texts: pl.Series, of: Callable[[pl.Expr], pl.Expr]) -> pl.Series:
@@ -129,8 +135,35 @@ class _Stack:
 
     def where(self, holds: Callable[[pl.Expr], pl.Expr], *, some: bool = False) -> _Stack:
         """Return the columns of whose texts something holds: of all, or of some."""
-        answers = _evaluated(self.texts, lambda texts: holds(texts).fill_null(False)).to_numpy().reshape(-1, self.n)
-        return self._filtered(np.asarray(answers.any(axis=1) if some else answers.all(axis=1)))
+        if not some and self.n > 2 * HEAD and len(self.places):
+            # What does not hold of the first texts of a long column need not be asked of the others.
+            tried = self._head().where(holds)
+            if len(tried.places) < len(self.places):
+                return self.only(tried).where(holds)
+        return self._filtered(self._each(_evaluated(self.texts, lambda texts: holds(texts).fill_null(False)), some))
+
+    def _head(self) -> _Stack:
+        """Return the first texts of each column."""
+        if self.n <= 2 * HEAD or not len(self.places):
+            return self
+        heads = [self.texts.slice(i * self.n, HEAD) for i in range(len(self.places))]
+        return _Stack(pl.concat(heads), HEAD, self.places)
+
+    def _each(self, answers: pl.Series, some: bool = False) -> Bools:
+        """Return for each column whether all of its answers are true, or some."""
+        if self.n < HEAD:
+            table = answers.to_numpy().reshape(-1, self.n)
+            return np.asarray(table.any(axis=1) if some else table.all(axis=1))
+        parts = [answers.slice(i * self.n, self.n) for i in range(len(self.places))]
+        return np.array([part.any() if some else part.all() for part in parts], dtype=bool)
+
+    def attempted(self, how: Callable[[pl.Expr], pl.Expr]) -> tuple[_Stack, list[tuple[int, pl.Series]]]:
+        """Return the columns of which each text becomes a value, with those values."""
+        tried = self.only(self._head().where(lambda texts: how(texts).is_null() == texts.is_null()))
+        values = _evaluated(tried.texts, how)
+        fit = tried._each(values.is_null() == tried.texts.is_null())
+        parts = [values.slice(i * self.n, self.n) for i in np.flatnonzero(fit).tolist()]
+        return tried._filtered(fit), list(zip(tried.places[fit].tolist(), parts, strict=True))
 
     def without(self, others: _Stack) -> _Stack:
         """Return the columns that are not among others."""
@@ -161,10 +194,10 @@ class _Stack:
             yield place, values.slice(number * self.n, self.n)
 
 
-def _is_numeral(texts: pl.Expr) -> pl.Expr:
-    """Return where polars reads the number that a text writes."""
+def _numeral(texts: pl.Expr) -> pl.Expr:
+    """Return the number that a text writes, where polars reads it, else null."""
     words = texts.str.strip_chars(BLANKS)
-    return words.str.contains(NUMERAL) & words.cast(pl.Float64, strict=False).is_not_null()
+    return pl.when(words.str.contains(NUMERAL)).then(words.cast(pl.Float64, strict=False))
 
 
 def _is_truth(texts: pl.Expr) -> pl.Expr:

@@ -211,7 +211,7 @@ class Outside:
         for name, attribute in self.attributes.items():
             column = batch[name]
             values, flags = Reader(wide(attribute)).column(column)
-            why = outside(attribute, values, flags, lambda own=column: own)  # type: ignore[misc]
+            why = outside(attribute, values, flags, partial(batch.__getitem__, name))
             row += np.bincount(why, minlength=len(reasons(attribute)) + 1)[1:].tolist()
         return pl.DataFrame({"one": [0], **{name: [n] for name, n in zip(self.sums, row, strict=True)}}).with_columns(
             pl.col("one").cast(pl.Int8)
@@ -384,6 +384,7 @@ class LazyTable:
         keys = Keys.of(attributes, cuts or {})
         grouped = self._asked(keys, attributes, weights=weights)
         if weights is not None:
+            # Of a column of whole numbers polars says no type.
             check_weights(int(grouped["invalid"].max() or 0), weights)  # type: ignore[arg-type]
         return self._groups(keys, grouped)
 
@@ -449,6 +450,7 @@ class LazyTable:
             share=share,
         )
         grouped = ask(frame, question)
+        # As above: a whole number.
         question.refuse(int(grouped["refused"].max() or 0))  # type: ignore[arg-type]
         return grouped
 

@@ -184,9 +184,9 @@ def settled(columns: ConformedColumns, flags: Flags, *, keep_undeclared: bool = 
         own = flags.arrays[name]
         if not own.any():
             continue
-        if is_number(attribute):
+        if isinstance(attribute, Integer | Real):
             if not attribute.missing:
-                arrays[name] = np.where(np.isnan(arrays[name]), float(attribute.lo), arrays[name])  # type: ignore[union-attr]
+                arrays[name] = np.where(np.isnan(arrays[name]), float(attribute.lo), arrays[name])
         elif keep_undeclared:
             undeclared = flags.where(name, Flag.UNDECLARED, Flag.INFINITE)
             if not attribute.missing:

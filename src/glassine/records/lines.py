@@ -103,11 +103,11 @@ class DelimitedText:
     def texts(self) -> pl.DataFrame:
         """Return the records, all fields as texts; a field that a line lacks is null."""
         blocks = list(self.blocks())
-        if self.purpose is Purpose.ORDINARY and any(self._differs(flags) for _, flags in blocks):
+        if self.purpose is Purpose.ORDINARY and any(self.differs(flags) for _, flags in blocks):
             return self._as_csv()
         return pl.concat([frame for frame, _ in blocks], rechunk=False) if blocks else self._frame([])
 
-    def _differs(self, flags: LineFlags) -> bool:
+    def differs(self, flags: LineFlags) -> bool:
         """Return whether CSV may have other records than lines that are read alone, or refuse one of them."""
         odd = LineFlag.RAGGED | LineFlag.OPEN_QUOTE | (0 if self.encoding is None else LineFlag.REPAIRED)
         return bool((flags & np.uint8(odd)).any())

@@ -22,7 +22,7 @@ from glassine.auditing.findings import (
     SeveralSummary,
 )
 from glassine.report import sections, wording
-from glassine.report.blocks import Block, Columns, Command, Failures, Fold, Paragraph, Points, Released
+from glassine.report.blocks import Block, Columns, Command, Fact, Failures, Fold, Paragraph, Points, Released
 from glassine.report.section import MODEL, Page, Section, sections_of
 
 if TYPE_CHECKING:
@@ -40,12 +40,14 @@ def _model(findings: Findings) -> tuple[Section, ...]:
     return (sections.model_section(findings) if terms is None else sections.additive_section(terms),)
 
 
-def audit_page(findings: Findings, *, title: str | None = None) -> Page:
-    """Return the report on a tree, a rule list or an additive model."""
+def audit_page(findings: Findings, *, title: str | None = None, drawn: bool = True) -> Page:
+    """Return the report on a tree, a rule list or an additive model; what a text does not show only if ``drawn``."""
     kind = findings.model.kind
     measures = sections.measure_rows(findings)
     claimed, additive = findings.guarantee, findings.value("terms")
-    if claimed is not None:
+    if not drawn:
+        figures: tuple[Fact, ...] = ()
+    elif claimed is not None:
         figures = sections.guarantee_figures(claimed)
     elif additive is not None:
         figures = sections.additive_figures(additive, findings.policy.small)
@@ -60,7 +62,7 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
             *((sections.guarantee_section(claimed),) if claimed is not None else ()),
             *page.sections,
             *sections_of(findings, below=MODEL),
-            *_model(findings),
+            *(_model(findings) if drawn or additive is not None else ()),
             *sections_of(findings, least=MODEL),
             *sections.record_sections(findings, kind),
         ),
@@ -127,15 +129,15 @@ def _described(findings: Findings) -> str:
     return f"{text}; from {wording.clean(model.source)}." if model.source else f"{text}."
 
 
-def page_of(result: Reportable, *, title: str | None = None) -> Page:
-    """Return the page of any finding that there is a report on."""
+def page_of(result: Reportable, *, title: str | None = None, drawn: bool = True) -> Page:
+    """Return the page of any finding that there is a report on; without drawings as far as only a text is asked."""
     if isinstance(result, Findings):
         with wording.counting(result.counted):
             if isinstance(result.subject, ReleaseSummary):
                 return sections.release_page(result, title=title)
             if isinstance(result.subject, SeveralSummary):
                 return sections.several_page(result, title=title)
-            return _attacks_page(result, title) or audit_page(result, title=title)
+            return _attacks_page(result, title) or audit_page(result, title=title, drawn=drawn)
     if isinstance(result, MembershipFinding):
         return sections.attack_page(result, title=title)
     if isinstance(result, DisclosureFinding):
@@ -270,7 +272,7 @@ def render_html(result: Reportable | Page, *, title: str | None = None) -> str:
     # The templates take longer to import than a text takes to print.
     from glassine.report.page import as_html
 
-    return as_html(_page(result, title))
+    return as_html(result if isinstance(result, Page) else page_of(result, title=title))
 
 
 def render_text(result: Reportable | Page) -> str:
@@ -287,7 +289,8 @@ def render_text(result: Reportable | Page) -> str:
         The text, with a line feed at its end; some 30 lines for an audit.
     """
     # The result stands first, then each section under its heading, in the order of the page.
-    return "\n".join(_lines(_page(result))) + "\n"
+    page = result if isinstance(result, Page) else page_of(result, drawn=False)
+    return "\n".join(_lines(page)) + "\n"
 
 
 BRIEF, BRIEF_CHECKS = 10, 4
@@ -311,7 +314,7 @@ def render_brief(findings: Findings, rest: str) -> str:
     >>> print(render_brief(findings, "The rest: -o report.html.").splitlines()[-1])
     The rest: -o report.html.
     """
-    page = page_of(findings)
+    page = page_of(findings, drawn=False)
     lines = [*_wrap(page.opening()), *_wrap(page.sentence)[:3]]
     points = [block for block in _inside(page.details) if isinstance(block, Points | Failures)]
     checks = [check for block in points if isinstance(block, Failures) for check in block.checks]
@@ -338,7 +341,3 @@ def _inside(blocks: Sequence[Block]) -> Iterator[Block]:
         yield block
         if isinstance(block, Columns):
             yield from _inside(tuple(chain(*block.columns)))
-
-
-def _page(result: Reportable | Page, title: str | None = None) -> Page:
-    return result if isinstance(result, Page) else page_of(result, title=title)

@@ -150,7 +150,7 @@ def scrub(
                 )
         from glassine.scrubbing.ensemble import scrub_ensemble
 
-        done_of = scrub_ensemble(several, domain, lambda literal: _round(literal, domain), keep_sizes=counts == "keep")
+        done_of = scrub_ensemble(several, domain, _Rounding(domain), keep_sizes=counts == "keep")
         return ScrubResult(model=done_of.model, n_rounded=done_of.n_rounded, n_dropped=done_of.n_dropped, n_merged=0)
     model = as_model(model, domain)
     if isinstance(model, AdditiveModel):
@@ -184,15 +184,16 @@ def scrub(
         raise InvalidModelError(
             "only a tree's leaves can be merged.", remedy="Learn the rule list again with more support."
         )
-    moves = {literal: _round(literal, domain) for literal in model.literals}
+    rounding = _Rounding(domain)
+    moves = {literal: rounding(literal) for literal in model.literals}
     old, new = _numbers(moves, domain), _numbers({m: m for m in moves.values() if m is not None}, domain)
-    n_before = len(model.cells)
     if isinstance(model, DecisionTree):
+        n_before = _n_leaves(model)
         by_published = data is None or all(cell.evidence.size is not None for cell in model.cells)
         if smallest_leaf and persons is None and by_published:
             model = merge_leaves(model, _published_sizes(model), smallest_leaf, exact=model.counts_are_exact)
         tree = moved_tree(model, moves, domain)
-        n_dropped = len(model.cells) - len(tree.cells)
+        n_dropped = _n_leaves(model) - _n_leaves(tree)
         if smallest_leaf and data is not None:
             merged = merge_leaves(tree, _counted_sizes(tree, domain, data), smallest_leaf)
             # A person in two leaves is one in both together: what was merged is counted again.
@@ -201,10 +202,10 @@ def scrub(
         if largest_advantage is not None:
             tree = _merged_to(tree, domain, data, largest_advantage)
         moved: DecisionTree | RuleList = tree
-        n_merged = n_before - n_dropped - len(moved.cells)
+        n_merged = n_before - n_dropped - _n_leaves(tree)
     else:
         moved, n_merged = moved_rules(model, moves, domain), 0
-        n_dropped = n_before - len(moved.cells)
+        n_dropped = len(model.cells) - len(moved.cells)
     if n_merged and not moved.counts_are_exact:
         # The counts of a merged leaf carry the noise, or the rounding, of several.
         moved = replace(moved, approximate=True)
@@ -217,6 +218,10 @@ def scrub(
         n_dropped=n_dropped,
         n_merged=n_merged,
     )
+
+
+def _n_leaves(tree: DecisionTree) -> int:
+    return sum(not node.branches for node in tree.nodes)
 
 
 def _merged_to(tree: DecisionTree, domain: Domain, data: object, limit: float) -> DecisionTree:
@@ -313,31 +318,42 @@ def _numbers(moves: Mapping[Condition, Condition | None], domain: Domain) -> set
     }
 
 
-def _round(literal: Condition, domain: Domain) -> Condition | None:
-    """Return a condition with its bounds on the grid; None where no value can satisfy it any more."""
-    attribute = domain[literal.attribute]
-    if not isinstance(attribute, Integer | Real):
-        return literal
-    grid = _grid_of(attribute)
-    least, most = attribute.ends
-    if isinstance(literal, OneOf):
-        return _widen(literal, attribute, grid)
+class _Rounding:
+    """Conditions with their bounds on the public grid: a move of a bound, which conditions share, is made once."""
 
-    def nearest(bound: float) -> float:
-        if bound >= most or bound < least:
-            return math.copysign(math.inf, bound - least)
-        if not grid:
-            return bound
-        at = bisect_left(grid, bound)
-        around = grid[max(0, at - 1) : at + 1]
-        return min(around, key=lambda point: (abs(point - bound), point))
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self.moved: dict[str, dict[float, float]] = {}
 
-    lo, hi = nearest(literal.lo), nearest(literal.hi)
-    if lo < hi and (math.isfinite(lo) or math.isfinite(hi)):
-        return replace(literal, lo=lo, hi=hi)
-    if literal.negated != (lo < hi):
-        return OneOf(literal.attribute, (), negated=True, missing=literal.missing)
-    return OneOf(literal.attribute, (), missing=True) if literal.missing and attribute.missing else None
+    def __call__(self, literal: Condition) -> Condition | None:
+        """Return a condition with its bounds on the grid; None where no value can satisfy it any more."""
+        name = literal.attribute
+        attribute = self.domain[name]
+        if not isinstance(attribute, Integer | Real):
+            return literal
+        if isinstance(literal, OneOf):
+            return _widen(literal, attribute, _grid_of(attribute))
+        moved = self.moved.setdefault(name, {})
+        for bound in (literal.lo, literal.hi):
+            if bound not in moved:
+                moved[bound] = _nearest(attribute, bound)
+        lo, hi = moved[literal.lo], moved[literal.hi]
+        if lo < hi and (math.isfinite(lo) or math.isfinite(hi)):
+            return Between(name, lo, hi, negated=literal.negated, missing=literal.missing)
+        if literal.negated != (lo < hi):
+            return OneOf(name, (), negated=True, missing=literal.missing)
+        return OneOf(name, (), missing=True) if literal.missing and attribute.missing else None
+
+
+def _nearest(attribute: Integer | Real, bound: float) -> float:
+    """Return the public cut point next to a bound, a tie to the lower one; infinite beyond the domain."""
+    grid, (least, most) = _grid_of(attribute), attribute.ends
+    if bound >= most or bound < least:
+        return math.copysign(math.inf, bound - least)
+    if not grid:
+        return bound
+    at = bisect_left(grid, bound)
+    return min(grid[max(0, at - 1) : at + 1], key=lambda point: (abs(point - bound), point))
 
 
 @lru_cache(maxsize=1024)
@@ -362,7 +378,10 @@ def _widen(literal: OneOf, attribute: Integer | Real, grid: tuple[float, ...]) -
 def _clean_counts(model: DecisionTree | RuleList, counts: Counts, base: int) -> DecisionTree | RuleList:
     if counts == "keep":
         return model
-    step = _step([cell.evidence for cell in model.cells], base)
+    if isinstance(model, DecisionTree):
+        step = _step([node.evidence for node in model.nodes if not node.branches], base)
+    else:
+        step = _step([rule.evidence for rule in model.rules], base)
 
     def clean(evidence: Evidence) -> Evidence:
         value = None if evidence.value is None else float(f"{evidence.value:.3g}")
@@ -377,17 +396,16 @@ def _clean_counts(model: DecisionTree | RuleList, counts: Counts, base: int) -> 
 
     # What is said of a split says more of the leaves: of the mean of a node and those of its children, the share of
     # each follows; and what one rounded count leaves open, another closes.
-    cells, nothing, settled = {cell.node for cell in model.cells}, Evidence(), dict[int, Evidence]()
+    nothing, settled = Evidence(), dict[int, Evidence]()
 
     def cleaned_of(place: int, own: Evidence) -> Evidence:
-        if place not in cells:
+        if isinstance(model, DecisionTree) and model.nodes[place].branches:
             return nothing
         if id(own) not in settled:  # of thousands of leaves, many share what they say
             settled[id(own)] = clean(own)
         return settled[id(own)]
 
-    cleaned = rewritten(model, evidence=cleaned_of)
-    return replace(cleaned, approximate=True)
+    return rewritten(model, evidence=cleaned_of, approximate=True)
 
 
 def _step(parts: Sequence[Evidence], base: int) -> float:

@@ -30,6 +30,9 @@ SIZES = (1, 2, 4, 10)
 PROPOSED = 3
 """Changes that are measured of an explanation, as many as are shown by default."""
 
+FEWEST_PROPOSED = 10
+"""Fewest changes of which a confirmed share reaches a goal: one of a single change says nothing of others."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplanationGoal:
@@ -83,18 +86,28 @@ class ExplanationShares:
         Share for which the release proposes a change without the black box.
     confirmed : float or None
         Share of the proposed changes that the black box confirms; None where none is proposed.
+    n_changes : int
+        Proposed changes that the black box judged, at most three an explanation.
     """
 
     n_records: int
     conditions: float
     proposed: float
     confirmed: float | None
+    n_changes: int
 
     def score(self, goal: ExplanationGoal) -> float:
-        """Return how much of a goal is reached, 1 for all of it: the smaller of both ratios."""
+        """Return how much of a goal is reached, 1 for all of it: the smaller of both ratios.
+
+        The share of confirmed changes among fewer than ten reaches it only in part, in proportion to their number.
+        """
+        enough = min(1.0, self.n_changes / FEWEST_PROPOSED)
         ratios = [
-            1.0 if not least else min(1.0, (share or 0.0) / least)
-            for share, least in ((self.conditions, goal.conditions), (self.confirmed, goal.confirmed))
+            1.0 if not least else part * min(1.0, (share or 0.0) / least)
+            for share, least, part in (
+                (self.conditions, goal.conditions, 1.0),
+                (self.confirmed, goal.confirmed, enough),
+            )
         ]
         return min(ratios)
 
@@ -144,11 +157,13 @@ class ExplanationChoice:
     def __str__(self) -> str:
         shares, goal = self.shares, self.goal
         confirmed = (
-            "none, for none is proposed" if shares.confirmed is None else f"{shares.confirmed:.0%} of proposed changes"
+            "no change is proposed"
+            if shares.confirmed is None
+            else f"{shares.proposed:.0%} propose a change, the black box confirms {shares.confirmed:.0%} of these"
         )
         return (
             f"Goal {'reached' if self.reached else 'not reached'}: {shares.conditions:.0%} of explanations have a "
-            f"condition (goal {goal.conditions:.0%}), the black box confirms {confirmed} (goal {goal.confirmed:.0%}). "
+            f"condition (goal {goal.conditions:.0%}), {confirmed} (goal {goal.confirmed:.0%}). "
             f"Measured on {shares.n_records:,} {self.measured_on}; "
             + ("" if self.k is None else f"k {self.k:,}, ")
             + f"depth {self.max_depth}, {self.n_closest} closest trees."
@@ -215,6 +230,7 @@ class TriedRelease:
             conditions=float(self._splits[chosen].mean()),
             proposed=len(many) / len(self._records),
             confirmed=float(np.mean(right)) if right else None,
+            n_changes=len(right),
         )
 
     def _changes(self, n_closest: int, protocol: Protocol) -> list[tuple[int, Contrast]]:

@@ -53,6 +53,7 @@ LADDER = (
     Protocol(splits=True),
     Protocol(splits=True, margin=2, votes=1),
     Protocol(splits=True, margin=4, votes=3),
+    Protocol(splits=True, margin=4, votes=6),
 )
 """Protocols that a goal may choose, the least demanding first: each proposes fewer changes than the one before."""
 

@@ -52,7 +52,7 @@ def test_every_start_ends_at_a_table_that_keeps_all_constraints() -> None:
     rng = np.random.default_rng(0)
     reached = []
     for table in (*starting_tables(engine, start.table, 3, rng), truth):
-        one = augmented_lagrangian(engine, found.constraints, start, table, rng=rng)
+        one = augmented_lagrangian(engine, found.constraints, start, table, rng=rng, starts=Starts())
         assert one.feasible
         assert found.constraints.satisfied(one.point.table)
         assert one.point.residual < 1e-9
@@ -125,6 +125,78 @@ def test_shifts_of_logits_make_rates_exact() -> None:
         np.testing.assert_allclose(own, found.leaves.correct, atol=1e-8)
 
 
+def test_starts_keep_what_leaves_reveal_of_labels_and_differ_in_whole_branches() -> None:
+    _, _, y, found = instance()
+    engine, _ = posed(found, y)
+    start = engine.solve([], np.zeros(0), precision=1e-9)
+    first, *others = starting_tables(engine, start.table, 4, np.random.default_rng(0))
+    assert first is start.table
+    root = found.people.splits[0]
+    labels = found.leaves.labels
+    assert labels is not None
+    at, own = np.arange(len(first)), labels[found.people.leaf]
+    moved = []
+    for other in others:
+        np.testing.assert_allclose(other.sum(axis=1), found.people.sizes)
+        np.testing.assert_allclose(other[at, own], first[at, own])
+        moves = np.zeros((int(root.branch.max()) + 1, first.shape[1]))
+        np.add.at(moves, root.branch, (other - first)[root.members])
+        moved.append(float(np.abs(moves).max()))
+    assert min(moved) > 0
+    assert max(moved) > 0.3
+
+
+def test_a_hop_keeps_the_better_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, _, y, found = instance()
+    engine, truth = posed(found, y)
+    problem = LogitProblem(engine, found.constraints)
+    climbing = _Climbing(problem, problem.logits(truth), np.random.default_rng(0))
+    climbing.climb(0.0, 24)
+    optimum = climbing._score()
+    assert optimum[0]
+    best = climbing.z
+    # A climb that ends lower, or settles nowhere: everything is as before.
+    for end in (best * 0.5, np.zeros(len(best))):
+
+        def lower(margin: float, most_steps: int, least: float, end: Floats = end) -> int:
+            assert least == optimum[1]
+            climbing.z, climbing.of_candidates = end, np.zeros(1)
+            return most_steps
+
+        monkeypatch.setattr(climbing, "climb", lower)
+        assert climbing.hop(1) == 1
+        assert climbing.z is best
+        assert climbing._score() == optimum
+    monkeypatch.undo()
+    # From far off a hop leads up, here to an optimum that the start did not reach.
+    climbing.z = best + np.random.default_rng(1).normal(0.0, 2.0, len(best))
+    low = climbing._score()
+    climbing.hop(8)
+    assert climbing._score() > low
+    assert climbing._score() > (True, optimum[1] + 0.1)
+
+
+def test_a_leaf_that_is_off_gets_logits_from_which_a_step_leads_back() -> None:
+    frame, _, tree = parity(SEED, n=26, values=3, criterion="gini")
+    adversary = Adversary("labels_only", criterion="gini", min_samples_leaf=1)
+    found = infer_sensitive(tree, frame, adversary=replace(adversary, internal_nodes=False))
+    problem = LogitProblem(Engine(found.people, found.leaves), derive_constraints(tree, found.people, adversary))
+    # Everybody in one class that is not the label, which then is no longer the most frequent.
+    assert found.leaves.labels is not None
+    other = (found.leaves.labels[found.people.leaf] + 1) % found.leaf_probabilities.shape[1]
+    z = np.full(problem.open.shape, -40.0)
+    z[np.arange(len(z)), other] = 0.0
+    climbing = _Climbing(problem, np.where(problem.open, z, 0.0).ravel(), np.random.default_rng(0))
+    off = climbing.parts()[2]
+    beyond = np.where(problem.rows.bounded, np.maximum(-off, 0.0), np.abs(off)).max(axis=1) > 0.01
+    assert beyond.any()
+    climbing._level()
+    logits = np.where(problem.open, climbing.z.reshape(problem.open.shape), np.nan)
+    lowest = np.nanmin(logits, axis=1)
+    assert (lowest[beyond[problem.leaf]] >= -3.0).all()
+    assert (lowest >= -12.0).all()
+
+
 def test_other_optima_say_how_far_apart_equal_entropies_are() -> None:
     tree, frame, y, _ = instance()
     found = infer_sensitive(tree, frame, adversary=READER, starts=Starts(4))
@@ -148,7 +220,7 @@ def test_where_no_start_leads_anywhere_the_truth_does(monkeypatch: pytest.Monkey
 
     def fails(engine: Any, constraints: Any, start: Any, table: Floats, **more: Any) -> Any:
         tried.append(table)
-        reached = augmented_lagrangian(engine, constraints, start, table, **(more | {"most_steps": 1}))
+        reached = augmented_lagrangian(engine, constraints, start, table, **(more | {"starts": Starts(1, 1, hops=0)}))
         return reached if constraints.satisfied(table) else replace(reached, feasible=False)
 
     monkeypatch.setattr(infer, "augmented_lagrangian", fails)

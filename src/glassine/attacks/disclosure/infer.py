@@ -108,7 +108,7 @@ def infer_sensitive(
         weights, ``monotonic_cst``) are read without internal nodes. A plain model states nothing: what the adversary
         says of its learner is assumed, and a note says so.
     starts : Starts, optional
-        From how many tables the search starts, and how far it goes: three by default.
+        From how many tables the search starts, and how far it goes: two by default, and three hops from each.
     random_state : int, Generator or None, default=0
         Source of the starts after the first.
     truth : array-like, shape (n,), optional
@@ -449,8 +449,7 @@ def _local(
     reached, number = [], search.starts.number
 
     def climb(table: Array) -> bool:
-        steps, rng = search.starts.most_steps, search.rng
-        reached.append(augmented_lagrangian(engine, constraints, start, table, rng=rng, most_steps=steps))
+        reached.append(augmented_lagrangian(engine, constraints, start, table, rng=search.rng, starts=search.starts))
         return reached[-1].feasible
 
     for i, table in enumerate(starting_tables(engine, start.table, number, search.rng, sampled=constraints.sampled)):

@@ -4,7 +4,8 @@ A table is the softmax of logits, so that its rows add up by construction. What 
 was better than the split that was chosen are penalized and priced: the prices rise until nothing is violated, and
 L-BFGS maximizes the entropy in between. All branches of all candidates are sums of one sparse product, so that a step
 costs milliseconds for thousands of people. The table is then repaired: rows of the leaves are made exact, and a margin
-keeps the internal constraints. The result is a local optimum, and depends on where it starts.
+keeps the internal constraints. From there the search hops: classes of whole branches move, prices stay, and a better
+optimum nearby is kept. The result is a local optimum, and depends on where it starts.
 """
 
 from __future__ import annotations
@@ -39,14 +40,26 @@ SETTLED, ROUGH = 1e-6, 2e-3
 ALLOWED = 1e-6
 """Largest violation of what the leaves reveal, in people, by a table that is started from."""
 
+UNEVEN = 0.5
+"""Deviation of the logits of a class in a branch, at starts after the first."""
+
 MARGINS = (1e-4, 1e-3, 1e-2, 0.03, 0.1)
 """People by which candidates are kept worse than the split, one after the other, until the table is allowed."""
 
 DEEPEST = -12.0
 """Smallest logit at which a rise starts, below the largest of its row: the softmax is flat beyond."""
 
+SHALLOW, OFF = -3.0, 1e-2
+"""The same in leaves whose rows are off by so many people: there a flat softmax held up the prices for good."""
+
 PATIENCE, STUCK, MOST_KICKS, KICK = 2, 0.7, 10, 0.3
 """After so many rises without a violation falling to such a share, logits of the leaves move by such a deviation."""
+
+HOP, HOP_PENALTY, HOP_STEPS = 1.0, 2.0, 8
+"""Deviation of the logits that a hop moves, penalty from which it climbs, and its most rises.
+
+With twice the deviation climbs of the paper's trees did not settle; from the first penalty they forget the prices.
+"""
 
 STIFFER, STIFFEST = 4.0, 1024.0
 """By how much the penalty of a constraint that holds up the search grows, and its most."""
@@ -58,28 +71,33 @@ class Starts:
 
     Attributes
     ----------
-    number : int, default=3
+    number : int, default=2
         Number of starts, at least 1.
     most_steps : int, default=24
         Most rises of the prices of each, at least 1.
+    hops : int, default=3
+        Number of hops from where each start led, to optima nearby; at least 0.
     limit : TimeLimit, optional
         When the search ends; checked at each evaluation.
 
     Raises
     ------
     InvalidParameterError
-        If one is not a whole number of at least 1.
+        If one is not a whole number, or too small.
     """
 
-    number: int = 3
+    number: int = 2
     most_steps: int = MOST_STEPS
     limit: TimeLimit | None = None
+    hops: int = 3
 
     def __post_init__(self) -> None:
-        for name in ("number", "most_steps"):
+        for name, least in (("number", 1), ("most_steps", 1), ("hops", 0)):
             value = getattr(self, name)
-            if not is_whole(value) or not value >= 1:
-                raise InvalidParameterError(f"{name} of starts must be a whole number of at least 1, got {value!r}.")
+            if not is_whole(value) or not value >= least:
+                raise InvalidParameterError(
+                    f"{name} of starts must be a whole number of at least {least}, got {value!r}."
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,14 +115,20 @@ def starting_tables(
 ) -> list[Array]:
     """Return tables to start from: that of the leaves alone, and random mixtures of it."""
     # In each of the others, the records of a leaf that are not of its label are spread unevenly over the other classes,
-    # but in the same way for every person in the leaf.
+    # but in the same way for every person in the leaf. Branches are uneven as wholes: of leaves that are drawn one by
+    # one the sums over branches, which the internal nodes are about, would hardly differ from start to start.
     out = [relaxed]
     leaf, labels = engine.people.leaf, engine.leaves.labels
     sizes = engine.people.sizes.astype(np.float64)
     by_leaf = np.zeros((len(engine.leaves.sizes), relaxed.shape[1]))
     np.add.at(by_leaf, leaf, relaxed)
     for _ in range(1, n_starts):
-        mixed = by_leaf * rng.gamma(2.0, 0.5, size=by_leaf.shape)
+        moves = np.zeros(relaxed.shape)
+        for split in engine.people.splits:
+            n_branches = int(split.branch.max(initial=-1)) + 1
+            moves[split.members] += rng.normal(0.0, UNEVEN, (n_branches, relaxed.shape[1]))[split.branch]
+        mixed = by_leaf.copy()
+        mixed[leaf] *= np.exp(moves)
         if labels is not None:
             at = np.arange(len(mixed))
             kept = np.zeros(mixed.shape, dtype=bool)
@@ -127,17 +151,18 @@ def augmented_lagrangian(
     table: Array,
     *,
     rng: np.random.Generator,
-    most_steps: int = MOST_STEPS,
+    starts: Starts,
 ) -> LocalOptimum:
-    """Climb to a local maximum of the entropy from one table, which need not be allowed."""
+    """Climb to a local maximum of the entropy from one table, which need not be allowed, and hop from there."""
     # Shapes: table (q, c).
     posed = LogitProblem(engine, constraints)
     climbing = _Climbing(posed, posed.logits(table), rng)
-    steps = climbing.climb(0.0, most_steps)
+    most = starts.most_steps
+    steps = climbing.climb(0.0, most) + sum(climbing.hop(min(most, HOP_STEPS)) for _ in range(starts.hops))
     best = free = posed.repaired(climbing.table())
     feasible = constraints.satisfied(best)
     for margin in () if feasible else MARGINS:
-        steps += climbing.climb(margin, most_steps)
+        steps += climbing.climb(margin, most)
         best = posed.repaired(climbing.table())
         feasible = constraints.satisfied(best)
         if feasible:
@@ -193,8 +218,11 @@ class _Climbing:
         paid = np.flatnonzero(self.of_candidates[: len(keys)] > 1e-6)
         return tuple(self.posed.constraints.clash(*keys[k]) for k in paid)
 
-    def climb(self, margin: float, most_steps: int) -> int:
-        """Raise prices until candidates are worse than the split by a margin, and return how often."""
+    def climb(self, margin: float, most_steps: int, least: float = -np.inf) -> int:
+        """Raise prices until candidates are worse than the split by a margin, and return how often.
+
+        It gives up where the entropy falls below ``least``: prices that rise rarely bring it back.
+        """
         posed, before, kicks = self.posed, np.inf, 0
         for step in range(1, most_steps + 1):
             new = len(posed.candidates) - len(self.of_candidates)
@@ -207,14 +235,15 @@ class _Climbing:
                 options={"maxiter": INNER, "maxcor": MEMORY, "ftol": 1e-13, "gtol": 1e-6, "maxfun": 2 * INNER},
             )  # fmt: skip
             self.z = self.z + metric.moves(done.x)
-            _, slack, off, off_totals = self.parts()
+            table, slack, off, off_totals = self.parts()
+            if posed.entropy(table) < least:
+                return step
             slack = slack - self.margins(margin)
+            violated = self._violation(slack, off, off_totals)
             self.of_candidates = np.maximum(0.0, self.of_candidates - self.penalty * self.stiffness * slack)
             self.of_rows = self.of_rows - self.penalty * off
             self.of_rows = np.where(posed.rows.bounded, np.maximum(0.0, self.of_rows), self.of_rows)
             self.of_totals = self.of_totals - self.penalty * off_totals
-            beyond = np.where(posed.rows.bounded, np.maximum(-off, 0.0), np.abs(off)).max(initial=0.0)
-            violated = max(-float(slack.min(initial=0.0)), float(beyond), float(np.abs(off_totals).max(initial=0.0)))
             new = posed.meet(self.table())
             if not new and (violated < self.settled or (margin and self._allowed())):
                 return step
@@ -227,6 +256,46 @@ class _Climbing:
                     kicks += 1
                 before = internal
         return most_steps
+
+    def hop(self, most_steps: int) -> int:
+        """Climb from where classes of whole branches were moved, and return after how many rises.
+
+        The end is kept if it has more entropy, or is settled where the beginning was not.
+        """
+        # The moved branches are those below some of the splits whose constraints have a price: these shape the optimum.
+        priced = np.flatnonzero(self.of_candidates > 1e-6).tolist()
+        keys = list(self.posed.candidates)
+        splits = sorted({int(self.posed.constraints.families.splits[keys[k][0]]) for k in priced})
+        if not splits:
+            return 0
+        before, score = self._state(), self._score()
+        drawn = [i for i in splits if self.rng.random() < 0.5] or splits
+        logits = self.z.reshape(self.posed.open.shape).copy()
+        for i in drawn:
+            split = self.posed.constraints.people.splits[i]
+            moves = self.rng.normal(0.0, HOP, (int(split.branch.max()) + 1, self.posed.open.shape[1]))
+            logits[split.members] += moves[split.branch]
+        self.z = np.where(self.posed.open, logits, 0.0).ravel()
+        self.penalty = HOP_PENALTY
+        steps = self.climb(0.0, most_steps, least=score[1] if score[0] else -np.inf)
+        if not self._score() > score:
+            self.z, self.of_rows, self.of_totals, self.of_candidates, self.stiffness = before
+        return steps
+
+    def _state(self) -> tuple[Array, Array, Array, Array, Array]:
+        """Return logits, prices and stiffness; climbs replace them, and change none in place but in a kick."""
+        return self.z, self.of_rows, self.of_totals, self.of_candidates.copy(), self.stiffness.copy()
+
+    def _score(self) -> tuple[bool, float]:
+        """Return whether the prices are settled, and the entropy."""
+        table, slack, off, off_totals = self.parts()
+        return self._violation(slack, off, off_totals) < self.settled, self.posed.entropy(table)
+
+    def _violation(self, slack: Array, off: Array, off_totals: Array) -> float:
+        """Return by how many people a constraint is violated at most."""
+        beyond = np.where(self.posed.rows.bounded, np.maximum(-off, 0.0), np.abs(off)).max(initial=0.0)
+        totals = np.abs(off_totals).max(initial=0.0)
+        return max(-float(slack.min(initial=0.0)), float(beyond), float(totals))
 
     def _kick(self, stuck: Indices) -> None:
         """Move the classes of each leaf below the splits of some candidates, and double the prices of these."""
@@ -246,7 +315,10 @@ class _Climbing:
     def _level(self) -> None:
         """Bring logits near each other: from where the softmax is flat no step leads back."""
         logits = np.where(self.posed.open, self.z.reshape(self.posed.open.shape), -np.inf)
-        logits = np.maximum(logits - logits.max(axis=1, keepdims=True, initial=-1e300), DEEPEST)
+        off = self.parts()[2]
+        beyond: Array = np.where(self.posed.rows.bounded, np.maximum(-off, 0.0), np.abs(off)).max(axis=1, initial=0.0)
+        deepest = np.where(beyond > OFF, SHALLOW, DEEPEST)[self.posed.leaf]
+        logits = np.maximum(logits - logits.max(axis=1, keepdims=True, initial=-1e300), deepest[:, None])
         self.z = np.where(self.posed.open, logits, 0.0).ravel()
 
     def parts(self) -> tuple[Array, Array, Array, Array]:

@@ -348,9 +348,8 @@ class _Bench:
         self, name: str, limit: TimeLimit, kind: Kind, tree: DecisionTree, adversary: Adversary
     ) -> DisclosureRemedy:
         """Return what an attacker with a tree concludes."""
-        result = infer_sensitive(
-            tree, self.frame, adversary=adversary, starts=Starts(STARTS, STEPS[kind], limit), truth=self.truth
-        )
+        starts = Starts(STARTS, STEPS[kind], limit, hops=0)
+        result = infer_sensitive(tree, self.frame, adversary=adversary, starts=starts, truth=self.truth)
         return DisclosureRemedy(
             name=name,
             kind=kind,
@@ -426,7 +425,7 @@ class _Bench:
                 random_state=tried.random_state + i,
             )
             tree = learner.fit(frame, self.codes).model_
-            result = infer_sensitive(tree, frame, adversary=reader, starts=Starts(limit=limit))
+            result = infer_sensitive(tree, frame, adversary=reader, starts=Starts(limit=limit, hops=0))
             leaves, distance = float(len(result.people.leaf_sizes)), result.d_overall(self.codes)
             own = quality(tree, columns, self.codes)
             drawn.append(_Draw(leaves, result.entropy, distance, own, self._held_quality(learner)))

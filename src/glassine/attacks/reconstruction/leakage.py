@@ -155,17 +155,22 @@ class SubgroupLeakage:
     bits_largest: float
 
 
+MOST_QUOTED = 100
+"""Notes on leaves or rules that quote their conditions: of thousands, those that are read come first."""
+
+
 def oddities(model: DecisionTree | RuleList, possible: Worlds) -> list[str]:
     """Return what is odd about a model in a domain: shadowed rules, empty defaults, contradictions, holes."""
-    out, unreadable = [], []
+    out, unreadable = list[str](), list[str]()
     if possible.covered < possible.space.total:
         out.append("some possible records satisfy no branch of a split")
     noun = "leaf" if isinstance(model, DecisionTree) else "rule"
-    for i, (cell, measure) in enumerate(zip(model.cells, possible.measures, strict=True), start=1):
-        if measure:
+    for i, (cell, empty) in enumerate(zip(model.cells, possible.empty, strict=True), start=1):
+        if not empty:
             continue
         last = noun == "rule" and i == len(model.cells)
-        what = "the default rule" if last else f"{noun} {i} ({cell})"
+        quoted = f" ({cell})" if len(out) + len(unreadable) < MOST_QUOTED else ""
+        what = "the default rule" if last else f"{noun} {i}{quoted}"
         if cell.evidence.size and model.counts_are_exact:
             unreadable.append(what)
         elif cell.outside:

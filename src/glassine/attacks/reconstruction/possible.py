@@ -12,7 +12,7 @@ import numpy as np
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.counting import MAX_STEPS, Measure, Region, RegionCounter, Space
 from glassine.counting.leaves import LeafRegions
-from glassine.counting.regions import regions_in_order
+from glassine.counting.regions import measured_in_order
 from glassine.counting.space import Part
 from glassine.domain import Domain, Real
 from glassine.errors import InvalidParameterError, Text, UndefinedMeasureError, parameter
@@ -38,16 +38,28 @@ class Worlds:
         # Leaves of a tree do not meet; of rules the first one takes a record.
         paths = [cell.inside for cell in model.cells]
         self.leaves = LeafRegions(self.space, paths) if isinstance(model, DecisionTree) else None
-        boxes = map(self.space.box, paths)
-        self.regions: Sequence[Region] = [*regions_in_order(boxes)] if self.leaves is None else self.leaves
-        self._of_parts: dict[tuple[int, Part], dict[str, float]] = {}
+        self._boxes = [self.space.box(path) for path in paths] if self.leaves is None else []
+
+    @cached_property
+    def _measured(self) -> list[tuple[Region, Measure]]:
+        return [*measured_in_order(self._boxes, self.counter)]
+
+    @cached_property
+    def regions(self) -> Sequence[Region]:
+        """The region of each part."""
+        return [region for region, _ in self._measured] if self.leaves is None else self.leaves
 
     @cached_property
     def measures(self) -> list[Measure]:
         """Number of possible records of each part, or their volume."""
         if self.leaves is not None:
             return self.leaves.measures
-        return [self.counter.measure(region) for region in self.regions]
+        return [measure for _, measure in self._measured]
+
+    @cached_property
+    def empty(self) -> list[bool]:
+        """Whether each part can hold no record."""
+        return [not measure for measure in (self.measures if self.leaves is None else self.leaves.counts)]
 
     @property
     def covered(self) -> Measure:
@@ -61,8 +73,9 @@ class Worlds:
         By shares it is ``-log2 Q(R_j)``, Q being their product.
         """
         if self.leaves is not None:
-            return tuple(log2_ratio(1, share) for share in self.leaves.shares)
-        return tuple(log2_ratio(1, self.counter.share(region)) for region in self.regions)
+            return tuple(log2_ratio(self.leaves.total, count) for count in self.leaves.counts)
+        parts = zip(self.regions, self.empty, strict=True)
+        return tuple(math.inf if empty else log2_ratio(1, self.counter.share(region)) for region, empty in parts)
 
     @cached_property
     def prior_entropy(self) -> float:
@@ -129,40 +142,38 @@ class Worlds:
             yield left_of
 
     def learned(self, sizes: Sequence[int]) -> Iterator[tuple[int, str, float]]:
-        """Yield the bits learned about each attribute in each part that holds records, with their number.
+        """Yield the bits learned about each attribute in the parts that hold records, with their number.
 
         They are the relative entropy from before to after.
         """
+        # Parts that leave the same of an attribute, and where nothing else matters, are one.
+        together: dict[tuple[int, Part], int] = {}
         for at, size in enumerate(sizes):
             if not size:
                 continue
             if self.leaves is not None:
-                for factor, part in self.leaves.parts[at].items():
-                    for name, bits in self._learned_of(factor, part).items():
-                        yield size, name, bits
+                for left in self.leaves.parts[at].items():
+                    together[left] = together.get(left, 0) + size
                 continue
             region = self.regions[at]
             for factor in self.touched(region):
                 if self.counter.is_free(region, factor):
-                    # Nothing but the box of the factor matters then.
-                    bits_of = self._learned_of(factor, region.inside.get(factor, self.space.full[factor]))
-                else:
-                    bits_of = self._learned(factor, self.counter.marginal(region, factor))
-                for name, bits in bits_of.items():
+                    left = factor, region.inside.get(factor, self.space.full[factor])
+                    together[left] = together.get(left, 0) + size
+                    continue
+                for name, bits in self._learned(factor, self.counter.marginal(region, factor)).items():
                     yield size, name, bits
+        for (factor, allowed), size in together.items():
+            for name, bits in self._learned_of(factor, allowed).items():
+                yield size, name, bits
 
     def _learned_of(self, factor: int, allowed: Part) -> Mapping[str, float]:
         """Return the bits learned about each attribute of a factor of which these atoms are left."""
-        if (factor, allowed) not in self._of_parts:
-            part = self.space.factors[factor]
-            if len(part.attributes) == 1:
-                left = self.space.weight(factor, allowed)
-                self._of_parts[factor, allowed] = {part.attributes[0]: log2_ratio(self.space.totals[factor], left)}
-            else:
-                mask = self.space.mask(factor, allowed)
-                inside = [weight if mask >> atom & 1 else 0 for atom, weight in enumerate(part.weights)]
-                self._of_parts[factor, allowed] = self._learned(factor, inside)
-        return self._of_parts[factor, allowed]
+        part = self.space.factors[factor]
+        if len(part.attributes) == 1:
+            return {part.attributes[0]: log2_ratio(self.space.totals[factor], self.space.weight(factor, allowed))}
+        mask = self.space.mask(factor, allowed)
+        return self._learned(factor, [w if mask >> atom & 1 else 0 for atom, w in enumerate(part.weights)])
 
     def _learned(self, factor: int, marginal: Sequence[Measure]) -> dict[str, float]:
         part = self.space.factors[factor]
@@ -194,6 +205,9 @@ def log2_ratio(whole: Measure, part: Measure) -> float:
     """Return log2 of whole over part, infinite where the part is empty."""
     if not part:
         return math.inf
+    if isinstance(whole, int) and isinstance(part, int):  # as exact as fractions, and several times as fast
+        common = math.gcd(whole, part)
+        return math.log2(whole // common) - math.log2(part // common)
     ratio = Fraction(whole) / Fraction(part)
     return math.log2(ratio.numerator) - math.log2(ratio.denominator)
 
@@ -328,10 +342,10 @@ class PossibleRecords:
             )
 
     def _require_possible(self, domain_aware: bool) -> None:
-        for i, (size, measure) in enumerate(
-            zip(self.supports, self._worlds_of(domain_aware).measures, strict=True), start=1
+        for i, (size, empty) in enumerate(
+            zip(self.supports, self._worlds_of(domain_aware).empty, strict=True), start=1
         ):
-            if size and not measure:
+            if size and empty:
                 raise UndefinedMeasureError(
                     f"part {i} of the model holds records where the domain allows none.",
                     remedy="Widen the domain's bounds, or mend its groups.",

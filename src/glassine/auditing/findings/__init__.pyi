@@ -40,6 +40,7 @@ from glassine.auditing.findings.values import NO_SENSITIVE as NO_SENSITIVE
 from glassine.auditing.findings.values import OF_THE_MODEL as OF_THE_MODEL
 from glassine.auditing.findings.values import AttributeFinding as AttributeFinding
 from glassine.auditing.findings.values import DomainSummary as DomainSummary
+from glassine.auditing.findings.values import LazyTuple as LazyTuple
 from glassine.auditing.findings.values import ModelSummary as ModelSummary
 from glassine.auditing.findings.values import PartsFinding as PartsFinding
 from glassine.auditing.findings.values import ReconstructionFinding as ReconstructionFinding

@@ -27,7 +27,14 @@ from glassine.attacks.outcome import (
 from glassine.auditing.criterion import Check
 from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.policies import PolicyFinding
-from glassine.auditing.findings.values import DomainSummary, ModelSummary, ReleaseSummary, SeveralSummary, Verdict
+from glassine.auditing.findings.values import (
+    DomainSummary,
+    LazyTuple,
+    ModelSummary,
+    ReleaseSummary,
+    SeveralSummary,
+    Verdict,
+)
 from glassine.auditing.policy import Policy
 from glassine.auditing.remedy import Remedy
 from glassine.errors import InvalidParameterError, parameter
@@ -395,7 +402,7 @@ def plain_value(value: object) -> Any:
         return {field.name: plain_value(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(name): plain_value(item) for name, item in value.items()}
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple | list | LazyTuple):
         return [plain_value(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from glassine.attacks.outcome import NotApplicable, Outcome, ShownCount
 from glassine.errors import parameter
@@ -226,22 +226,68 @@ class TreeNode:
     part: int | None
 
 
+T_co = TypeVar("T_co", covariant=True)
+
+
+class LazyTuple(Sequence[T_co]):
+    """Values of many parts, such as every leaf in words, which are made when they are asked for.
+
+    They equal a tuple of the same values, and are copied and pickled as one.
+    """
+
+    __slots__ = ("_make", "_values")
+
+    def __init__(self, make: Callable[[], tuple[T_co, ...]]) -> None:
+        self._make: Callable[[], tuple[T_co, ...]] | None = make
+        self._values: tuple[T_co, ...] = ()
+
+    def _made(self) -> tuple[T_co, ...]:
+        if self._make is not None:
+            self._values, self._make = self._make(), None
+        return self._values
+
+    def __len__(self) -> int:
+        return len(self._made())
+
+    @overload
+    def __getitem__(self, index: int) -> T_co: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T_co, ...]: ...
+    def __getitem__(self, index: int | slice) -> T_co | tuple[T_co, ...]:
+        return self._made()[index]
+
+    def __iter__(self) -> Iterator[T_co]:
+        return iter(self._made())
+
+    def __eq__(self, other: object) -> bool:
+        return self._made() == (other._made() if isinstance(other, LazyTuple) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._made())
+
+    def __repr__(self) -> str:
+        return repr(self._made())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (self._made(),)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartsFinding:
     """The leaves or rules of a model.
 
     Attributes
     ----------
-    parts : tuple of ShownPart
+    parts : sequence of ShownPart
         The leaves or rules, in the model's order.
-    nodes : tuple of TreeNode
+    nodes : sequence of TreeNode
         The shape of a tree, each node after its parent; empty for a rule list.
     counted : bool
         Whether sizes were counted in the data, because the model does not publish them, or people are counted.
     """
 
-    parts: tuple[ShownPart, ...]
-    nodes: tuple[TreeNode, ...]
+    parts: Sequence[ShownPart]
+    nodes: Sequence[TreeNode]
     counted: bool = False
 
     def public(self) -> PartsFinding:

@@ -39,8 +39,12 @@ class Scale:
     @classmethod
     def of(cls, findings: Findings) -> Scale:
         """Return the scale for the findings' parts."""
-        limit = findings.policy.largest_bits_per_record
         largest = max((p.bits_learned for p in parts_of(findings).parts if p.bits_learned is not None), default=0.0)
+        return cls.up_to(largest, findings.policy.largest_bits_per_record)
+
+    @classmethod
+    def up_to(cls, largest: float, limit: float | None) -> Scale:
+        """Return the scale that shows some bits and the limit."""
         return cls(limit=limit, top=max(math.ceil(largest), math.ceil(limit or 0.0), 1))
 
     def level(self, bits: float | None) -> int | None:

@@ -192,8 +192,8 @@ def _curve(finding: ReconstructionFinding, findings: Findings) -> Piece:
     points = curve(finding, share_unit(findings))
     if not points:
         return None
-    scale = Scale.of(findings)
     merged, highest = "", finding.bits_largest
+    scale = Scale.up_to(max(highest or 0.0, points[0][1]), findings.policy.largest_bits_per_record)
     if highest is not None and round(highest, 1) > points[0][1]:
         noun = "Rules" if findings.model.kind == "rule list" else "Leaves"
         merged = (
