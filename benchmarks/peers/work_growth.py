@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tempfile
 import warnings
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -114,11 +116,13 @@ def summary(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     return fitting(glassine.learners.PrivateSummary(epsilon=1.0, domain=domain, classes=(0, 1)), X, y)
 
 
-def auditing(model: Any, **asked: Any) -> Work:
-    """Return the audit of a model."""
+def auditing(fit: Callable[[int], Any], **asked: Any) -> Work:
+    """Return the audit of a model that is fitted again with each number: of equal models some reading is kept."""
     warnings.simplefilter("ignore")
+    numbered = count()
 
     def work(seed: int) -> Done:
+        model = fit(next(numbered))
         with stopwatch() as seconds:
             glassine.audit(model, **asked)
         return seconds, {}
@@ -132,14 +136,18 @@ def audit(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     (X, y), (others, truth) = numbers(n, p), numbers(n // 4, p, draw=1)
     tree = DecisionTreeClassifier(max_leaf_nodes=settings["leaves"], random_state=0).fit(X, y)
     data, holdout = X.assign(target=y), others.assign(target=truth)
-    return auditing(tree, data=data, target="target", holdout=holdout)
+    return auditing(lambda _: tree, data=data, target="target", holdout=holdout)
 
 
 def forest(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     """Return the audit of a forest of scikit-learn alone."""
     X, y = numbers(5_000, 10)
-    made = RandomForestClassifier(settings["trees"], max_leaf_nodes=settings["leaves"], random_state=0).fit(X, y)
-    return auditing(made, domain=Domain({name: Real(0.0, 1.0) for name in X}))
+
+    def fit(number: int) -> Any:
+        made = RandomForestClassifier(settings["trees"], max_leaf_nodes=settings["leaves"], random_state=number)
+        return made.fit(X, y)
+
+    return auditing(fit, domain=Domain({name: Real(0.0, 1.0) for name in X}))
 
 
 def capacity(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:

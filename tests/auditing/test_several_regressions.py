@@ -105,6 +105,8 @@ def test_parameters_of_all_tables_add_up_and_never_fail() -> None:
     big = [replace(model, fit=replace(model.fit, n_records=5000)) for model in tables()]
     assert status(audit(tuple(big)))["largest_advantage"] == "pass"
     assert status(audit(tables(0)))["largest_advantage"] == "unknown"
+    # The number of records is known, so that nothing is asked of it.
+    assert not any("number of training records" in one.text for one in audit(tables(0)).advice)
     cox = load_file(FILES / "r_cox.txt").model
     assert status(audit((cox, cox)))["largest_advantage"] == "unknown"
     assert status(audit((cox, cox)))["fitted_values"] == "unknown"

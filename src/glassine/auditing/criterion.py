@@ -322,6 +322,10 @@ ONE_SAMPLE = remedy(
     "Publish one of these tables alone. Or {retrain} all of them on the same records, such as those without a gap in "
     "any column of any table."
 )
+FEWER_TABLES = remedy(
+    "Publish fewer of these tables, or with fewer columns: how their parameters add up was not calibrated. Nothing "
+    "more can be done about this check; a policy can leave it out."
+)
 SAMPLED = remedy(
     "Pass the records of the data set, and say which of them each table was fitted on: {step}. Or have the publisher "
     "fit all tables on the same records.",

@@ -18,6 +18,7 @@ from glassine.auditing.criterion import (
     CUT_POINTS,
     DESCRIBED,
     DOMAIN,
+    FEWER_TABLES,
     HELD_OUT,
     IF_PUBLIC,
     MATCHING,
@@ -191,7 +192,7 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
     elif helpful is COUNTED and case.of_classes and (case.has_data or case.kind in OF_LEAVES):
         helpful = CLASSED if case.has_data else COUNTED_BY_CLASS
     elif helpful is STATED_FIT and case.lacks is not None and "n_records" not in case.lacks:
-        helpful = STATED_RATES if case.lacks else UNCALIBRATED
+        helpful = FEWER_TABLES if case.kind == "several regressions" else STATED_RATES if case.lacks else UNCALIBRATED
     elif helpful is HELD_OUT and isinstance(case.facts.get("membership"), Measured):
         helpful = MORE_HELD_OUT
     elif check.rule == "named_by_thresholds" and helpful is DOMAIN and case.has_domain and not case.domain_inferred:

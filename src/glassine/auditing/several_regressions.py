@@ -166,6 +166,11 @@ class SeveralRegressionsSubject(Subject):
         number = sum(len(columns) * outputs[key] for key, columns in groups.items())
         return float(number), max(n for _, n in groups)
 
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """What the publisher can state: the number of records, where a table does not say it."""
+        return () if all(model.fit.n_records is not None for model in self.models) else ("n_records",)
+
     def summary(self) -> SeveralSummary:
         """Return the tables in brief."""
         return SeveralSummary(models=self.names)
