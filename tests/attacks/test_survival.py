@@ -101,6 +101,9 @@ def test_events_are_asked_for_where_no_formula_names_them() -> None:
     assert "column of 0/1" in bare.reason
     stated = AuditSettings(membership=MembershipSettings(event="died"))
     assert isinstance(audit(model, inside, "time", holdout=outside, settings=stated).measured["membership"], Measured)
+    read = AuditSettings(membership=MembershipSettings(event="x0"))
+    with pytest.raises(InvalidDataError, match="must hold 0 and 1"):
+        audit(model, inside, "time", holdout=outside, settings=read)
 
 
 def test_strata_have_no_reference_models_and_odd_events_are_refused() -> None:
