@@ -62,6 +62,14 @@ def test_outcomes_that_follow_fail_with_the_data(link: str) -> None:
     assert "differences" not in findings.public().measured or findings.public().value("differences").n_together is None
 
 
+def test_what_a_table_alone_gives_away_fails_with_others_as_well() -> None:
+    many = tables(*range(25))
+    residuals = replace(many[1], fit=replace(many[1].fit, n_residuals=60))
+    findings = audit((many[0], residuals))
+    assert status(findings)["fitted_values"] == "fail"
+    assert "Of model 2: The summary prints 60 residuals of single records." in render_text(findings).replace("\n", " ")
+
+
 def test_samples_of_many_others_pass_with_the_data() -> None:
     found = status(audit(SeveralModels(models=tables(*range(25)), samples=("all", "many")), frame()))
     assert (found["fitted_values"], found["smallest_group"]) == ("pass", "fail")  # a column of 0/1 holds few of them

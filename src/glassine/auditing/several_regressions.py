@@ -25,7 +25,7 @@ from glassine.auditing.facts import EffectiveParameters, Fact, FittedValues, Ina
 from glassine.auditing.findings import GuaranteeFinding, SeveralSummary
 from glassine.auditing.findings.differences import DifferenceFinding, DifferencesFinding, TableFinding
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.regression import uncalibrated
+from glassine.auditing.regression import single_values, uncalibrated
 from glassine.auditing.several_models import SeveralModels
 from glassine.auditing.size_criteria import SMALL
 from glassine.auditing.subject import ALONE, OpenedModel, Raw, Subject
@@ -236,7 +236,11 @@ def _groups(subject: SeveralRegressionsSubject) -> Fact[Sizes]:
 
 
 def _fitted(subject: SeveralRegressionsSubject) -> Fact[FittedValues]:
-    """Return how many outcomes follow by subtraction, or from which stated numbers they may."""
+    """Return how many values of single records a table publishes or determines, or how many follow by subtraction."""
+    alone = [(name, *single_values(model.fit)) for name, model in zip(subject.names, subject.models, strict=True)]
+    if any(number for _, number, _ in alone):
+        reasons = tuple(f"Of {name}: {reason}" for name, _, own in alone for reason in own)
+        return Measured(FittedValues(number=sum(number for _, number, _ in alone), reasons=reasons))
     solved = subject.following
     if solved is None:
         return _by_numbers(subject)
