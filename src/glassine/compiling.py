@@ -79,6 +79,7 @@ class Kernel:
         if self._dispatcher is None:
             with CREATION:
                 if self._dispatcher is None:
+                    self._loaded.clear()
                     self._dispatcher = _dispatcher(self._function)
         return self._dispatcher
 
@@ -91,7 +92,7 @@ class Kernel:
         """Load or compile the function for values of the types of examples, without a call."""
         # Numba takes longer to name the types of a fit's kernels than their draw takes.
         kinds = tuple(map(_kind, examples))
-        if kinds in self._loaded:
+        if self._dispatcher is not None and kinds in self._loaded:
             return
         from numba import typeof
 

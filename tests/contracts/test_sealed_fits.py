@@ -156,8 +156,11 @@ def test_neighbors_by_a_person_differ_in_nothing_but_what_is_drawn(name: str) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("case", NEIGHBORS)
 @pytest.mark.parametrize("name", LEARNERS)
-def test_neighbors_differ_in_nothing_but_what_is_drawn(name: str, case: str, tmp_path: Path) -> None:
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(tmp_path))
+def test_neighbors_differ_in_nothing_but_what_is_drawn(
+    name: str, case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "NUMBA_CACHE_DIR" not in os.environ:
+        monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     make = LEARNERS[name]
     labels = target(make())
     one, other = (observed(make, *change(PEOPLE, labels)) for change in NEIGHBORS[case])

@@ -182,11 +182,14 @@ def in_commands(
         **({CLASSES: ",".join(classes)} if classes and not any("," in name for name in classes) else {}),
     }
     holder = None if findings.holder is None else in_commands(findings.holder, files, records)
+    if holder is not None:
+        # What a guarantee lets the public read is the same whatever records were given.
+        records = None
     everything = {**(files or {}), **(records or {})}
     open_ = [one for one in findings.advice if not is_given(one, everything)]
     remaining = (Remedy(text=ALL_GIVEN),) if len(open_) < len(findings.advice) else ()
     advice = (*_commands(open_, files), *remaining)
-    if records and findings.holder is None:
+    if records:
         named = (*_commands(open_, everything), *remaining)
         advice = tuple(
             replace(one, text=CheckerText(one.text, bare.text), command=CheckerText(one.command, bare.command))
