@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -169,3 +170,11 @@ def test_what_states_no_sums_is_not_solved(fit: dict[str, Any], link: str) -> No
         fit=FitStatistics(**fit),
     )
     assert unsolved(model)
+
+
+def test_outcomes_by_other_names_than_the_classes_are_not_compared() -> None:
+    design, y = records("logit")
+    tables = [fitted(design, y, inside, link="logit") for inside in (ALL, without(0))]
+    texts = [replace(table, outcome=np.where(y == 1, "1", "0")) for table in tables]
+    assert following_outcomes(tables).n_recovered == 1
+    assert following_outcomes(texts).n_recovered is None

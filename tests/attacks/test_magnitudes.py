@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from glassine.attacks.magnitudes import LargestContributions, NumberInference, contributions_behind
+from glassine.attacks.magnitudes import ContributionBounds, LargestContributions, NumberInference, contributions_behind
 
 
 def test_the_three_rules_by_hand() -> None:
@@ -23,6 +23,12 @@ def test_the_records_of_a_person_are_one_contribution_and_gaps_are_none() -> Non
     assert by_record.one == pytest.approx(0.4)
     (by_person,) = contributions_behind(cells, targets, np.array([0, 1, 1, 2]), 2)
     assert by_person.one == pytest.approx(0.6)
+
+
+def test_a_range_that_a_mean_is_out_of_bounds_nothing() -> None:
+    assert ContributionBounds.of_means([100, 100], [0.5, 1.0 + 1e-15], (0.0, 1.0)).most is not None
+    for mean in (500.0, -0.1):
+        assert ContributionBounds.of_means([100, 100], [0.5, mean], (0.0, 1.0)).most is None
 
 
 def test_how_closely_a_number_follows() -> None:

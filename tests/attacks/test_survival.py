@@ -9,7 +9,13 @@ import pandas as pd
 import pytest
 
 from glassine import AuditSettings, audit
-from glassine.attacks.membership.survival import SLIGHT, SurvivalTimes, attack_survival, cox_coefficients
+from glassine.attacks.membership.survival import (
+    SLIGHT,
+    SurvivalTimes,
+    _likelihood,
+    attack_survival,
+    cox_coefficients,
+)
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
 from glassine.auditing import Check
 from glassine.auditing.inputs import MembershipSettings
@@ -56,7 +62,7 @@ def test_coefficients_are_those_of_the_naive_likelihood() -> None:
     def likelihood(c: np.ndarray) -> float:
         scores = own.design @ c
         terms = [scores[i] - np.log(np.exp(scores[own.time >= own.time[i]]).sum()) for i in np.flatnonzero(own.event)]
-        return float(sum(terms) - SLIGHT * len(own.time) * (c**2).sum() / 2)
+        return float(sum(terms) - SLIGHT * len(own.time) * ((c * own.design.std(axis=0)) ** 2).sum() / 2)
 
     for j in range(3):
         for move in (-1e-3, 1e-3):
@@ -72,6 +78,21 @@ def attacked(n: int, p: int, seed: int = 0) -> tuple[float, float]:
     found = attack_survival(fitted(sides[0]), samples[0], event="died", holdout=samples[1], random_state=0)
     assert isinstance(found.lira_offline, Measured)
     return found.lira_offline.value.advantage.value, found.lira_offline.value.advantage.low
+
+
+def test_the_units_of_a_column_do_not_matter_and_a_gap_has_no_likelihood() -> None:
+    own, units = times_of(drawn(200, 3, 1)), np.array([1.0, 1e-5, 1e4])
+    scaled = SurvivalTimes(design=own.design * units, time=own.time, event=own.event)
+    assert cox_coefficients(scaled) * units == pytest.approx(cox_coefficients(own), rel=1e-6)
+    time = np.where(np.arange(200) < 2, np.nan, own.time)
+    gaps = SurvivalTimes(design=own.design, time=time, event=own.event)
+    assert np.flatnonzero(np.isnan(_likelihood(gaps, own, np.zeros(3)))).tolist() == [0, 1]
+    constant = SurvivalTimes(design=np.full((200, 1), 0.1), time=own.time, event=own.event)
+    assert abs(cox_coefficients(constant)) < 1e-6
+    frame = drawn(40, 2, 0)
+    model, members, blank = fitted(frame), Sample(frame, "time"), Sample(frame.assign(x0=np.nan), "time")
+    with pytest.raises(InvalidDataError, match="no record of the attacker's half"):
+        attack_survival(model, members, event="died", holdout=blank, random_state=0)
 
 
 def test_few_records_per_column_are_found_and_many_are_not() -> None:
@@ -101,6 +122,9 @@ def test_events_are_asked_for_where_no_formula_names_them() -> None:
     assert "column of 0/1" in bare.reason
     stated = AuditSettings(membership=MembershipSettings(event="died"))
     assert isinstance(audit(model, inside, "time", holdout=outside, settings=stated).measured["membership"], Measured)
+    read = AuditSettings(membership=MembershipSettings(event="x0"))
+    with pytest.raises(InvalidDataError, match="must hold 0 and 1"):
+        audit(model, inside, "time", holdout=outside, settings=read)
 
 
 def test_strata_have_no_reference_models_and_odd_events_are_refused() -> None:

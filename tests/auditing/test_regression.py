@@ -196,6 +196,15 @@ def test_a_scrubbed_cox_model_has_no_baseline_rows() -> None:
     assert scrub(by_text, DOMAIN).model.fit.baseline == ()
 
 
+@pytest.mark.parametrize("rows", [((1, 0.3), (2, 0.1)), ((1, 0.1), (1, 0.1)), ((1, -0.1),)])
+def test_a_baseline_that_is_no_cumulative_hazard_is_refused(rows: tuple[tuple[float, float], ...]) -> None:
+    with pytest.raises(InvalidModelError, match="at least 0, with one row for each time, and cannot fall"):
+        FitStatistics(baseline=rows)
+    assert FitStatistics(baseline=((2, 0.3), (1, 0.1))).baseline == ((2, 0.3), (1, 0.1))
+    # Rows of several strata have times in common.
+    assert FitStatistics(special=("strata",), baseline=((1, 0.3), (1, 0.1), (2, 0.2))).baseline[2] == (2, 0.2)
+
+
 def test_errors_that_are_not_published_follow_from_the_records() -> None:
     model = load_model(FILES / "logistic.pmml", DOMAIN)
     copy = scrub(model, DOMAIN, data=FRAME).model

@@ -43,7 +43,8 @@ def test_numbers_that_differ_by_few_fail_and_others_pass() -> None:
     assert status(audit(tables(0, 1)))["smallest_group"] == "fail"
     assert status(audit(tables(0, 1)))["fitted_values"] == "unknown"
     many = status(audit(tables(*range(25))))
-    assert (many["smallest_group"], many["fitted_values"]) == ("pass", "pass")
+    # One of the many may be alone in a column, so that the outcome follows.
+    assert (many["smallest_group"], many["fitted_values"]) == ("pass", "unknown")
     same = status(audit(tables()))
     assert (same["smallest_group"], same["fitted_values"]) == ("not applicable", "pass")
 
@@ -62,6 +63,14 @@ def test_outcomes_that_follow_fail_with_the_data(link: str) -> None:
     assert "differences" not in findings.public().measured or findings.public().value("differences").n_together is None
 
 
+def test_what_a_table_alone_gives_away_fails_with_others_as_well() -> None:
+    many = tables(*range(25))
+    residuals = replace(many[1], fit=replace(many[1].fit, n_residuals=60))
+    findings = audit((many[0], residuals))
+    assert status(findings)["fitted_values"] == "fail"
+    assert "Of model 2: The summary prints 60 residuals of single records." in render_text(findings).replace("\n", " ")
+
+
 def test_samples_of_many_others_pass_with_the_data() -> None:
     found = status(audit(SeveralModels(models=tables(*range(25)), samples=("all", "many")), frame()))
     assert (found["fitted_values"], found["smallest_group"]) == ("pass", "fail")  # a column of 0/1 holds few of them
@@ -74,6 +83,36 @@ def test_samples_that_are_not_known_leave_the_checks_open() -> None:
     found = audit(tables(0, 1), frame())
     assert status(found)["fitted_values"] == "unknown"
     assert any("are not known: it has 58 records" in note for note in found.notes)
+    # How many records of the data have a gap stays with the checker.
+    data = frame().with_columns(x2=pl.when(pl.int_range(N) < 1).then(None).otherwise(pl.col("x2")))
+    assert f"{N - 1:,} " not in render_text(audit(tables(0, 1), data).public()).partition("What the tables")[0]
+
+
+def test_what_was_counted_is_left_out_for_the_public() -> None:
+    findings = audit(SeveralModels(models=tables(0, 1), samples=("all", "few")), frame()).public()
+    text = render_text(findings)
+    assert "For the checker only" not in text
+    assert "None" not in text
+    assert "None" not in render_html(findings)
+
+
+def test_one_of_many_who_is_alone_in_a_column_follows() -> None:
+    design, y = records()
+    design[:25, 1] = np.arange(25) == 3
+    models = tuple(fitted(design, y, inside).model for inside in (ALL, without(*range(25))))
+    data = frame().with_columns(town=pl.Series(np.where(design[:, 1] == 1, "b", "a")))
+    found = status(audit(SeveralModels(models=models, samples=("all", "many")), data))
+    assert found["fitted_values"] == "fail"
+    assert status(audit(models))["fitted_values"] == "unknown"
+
+
+def test_tables_without_a_number_are_not_taken_for_those_of_all_records() -> None:
+    models = tuple(replace(model, fit=replace(model.fit, n_records=None)) for model in tables(0, 1))
+    open_ = audit(models, frame())
+    assert {status(open_)[rule] for rule in ("fitted_values", "smallest_group", "largest_advantage")} == {"unknown"}
+    assert any("does not say how many records" in note for note in open_.notes)
+    stated = audit(SeveralModels(models=models, samples=(None, "few")), frame())
+    assert status(stated)["fitted_values"] == "fail"
 
 
 def test_records_without_a_gap_are_the_sample() -> None:

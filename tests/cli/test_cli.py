@@ -199,6 +199,15 @@ def test_scrub_writes_a_copy_and_audits_it_again(folder: Path, run: Run) -> None
 
 
 @pytest.mark.slow
+def test_scrub_says_that_it_rounds_what_a_list_predicts(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "list.txt").write_text(
+        "if [age > 60] then value 0.589\nelse if [age > 40] then value 0.2\nelse value 0.087\n"
+    )
+    Domain({"age": Integer(18, 90)}).to_json(tmp_path / "domain.json")
+    done = run("scrub", "list.txt", "--domain", "domain.json", "-o", "copy.json", cwd=tmp_path)
+    assert "leaves merged: 0. Predicted values rounded or merged: 2.\n" in done.out
+
+
 def test_the_copy_of_scrub_is_audited_as_audit_does_it(folder: Path, run: Run) -> None:
     attributes = Domain.read(folder / "people.json")
     whole = Domain({**{name: attributes[name] for name in attributes}, "ill": Category(("no", "yes"))})

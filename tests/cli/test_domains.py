@@ -301,3 +301,11 @@ def test_a_draft_takes_special_codes(tmp_path: Path, run: Run) -> None:
         refused = run("domain", "infer", "people.csv", "--code", wrong, cwd=tmp_path)
         assert refused.status == 2
         assert "--code" in refused.err
+
+
+def test_numbers_that_python_alone_reads_are_texts(tmp_path: Path, run: Run) -> None:
+    rows = "".join(f"{i % 7},{i % 50}_000\n" for i in range(200))
+    (tmp_path / "people.csv").write_text(f"x,y\n{rows}")
+    done = run("domain", "infer", "people.csv", cwd=tmp_path)
+    assert done.status == 0, done.err
+    assert "numbers but for" not in done.err

@@ -27,6 +27,11 @@ def test_statements_settle_a_table_of_coefficients(tmp_path: Path, run: Run) -> 
     assert "must be one of gaussian" in run("audit", table, "--family", "beta", cwd=tmp_path).err
 
 
+def test_a_cox_regression_has_no_intercept(tmp_path: Path, run: Run) -> None:
+    done = run("audit", str(FILES / "r_cox.txt"), "-o", "report.html", cwd=tmp_path)
+    assert "(Intercept)" not in done.out + (tmp_path / "report.html").read_text()
+
+
 def test_tables_are_audited_together_at_the_command_line(tmp_path: Path, run: Run) -> None:
     for name, model in zip(("all.json", "few.json"), tables(0, 1), strict=True):
         write_model(model, tmp_path / name)
@@ -39,3 +44,8 @@ def test_tables_are_audited_together_at_the_command_line(tmp_path: Path, run: Ru
     assert counted.status == 1, counted.err
     assert "Outcomes of single records follow" in counted.out.replace("\n    ", " ")
     assert "of several tables" in run("audit", "all.json", "--samples", "all", cwd=tmp_path).err
+    assert "of several tables" in run("audit", "all.json", "few.json", "--samples", "all", cwd=tmp_path).err
+    one = run(*command, "--data", "people.csv", "--samples", "all", cwd=tmp_path)
+    assert one.err.startswith("glassine: --samples must be one of each model"), one.err
+    same = run("audit", str(FILES / "r_lm.txt"), str(FILES / "r_lm.txt"), "--together", cwd=tmp_path)
+    assert "--clean-copy" not in same.out

@@ -154,3 +154,9 @@ def test_the_types_of_a_long_file_are_those_of_all_its_texts(tmp_path: Path, mon
     monkeypatch.setattr("glassine.data.sources.BLOCK", 1 << 12)
     assert len(read_table(file, Purpose.ORDINARY).frame) == 5_001
     assert calls[2:] == [False]
+
+
+def test_a_long_header_alone_has_no_records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("glassine.data.sources.BLOCK", 40)
+    (tmp_path / "f.csv").write_text("x" * 300 + "\n")
+    assert len(read(tmp_path / "f.csv")) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import time
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -415,6 +416,42 @@ def test_what_a_summary_says_between_the_lines() -> None:
     mixed = glm.replace("GLM ", "MixedLM ")
     with pytest.raises(UnsupportedModelError, match="MixedLM"):
         text_of(mixed)
+
+
+@pytest.mark.parametrize("name", [*(n for n in CUT_OFF if n != "r_saturated.txt"), "sm_logit_2.txt"])
+def test_a_table_with_a_gap_is_refused(name: str) -> None:
+    lines = (FILES / name).read_text().splitlines(keepends=True)
+    ends = next((at for at, line in enumerate(lines) if "exp(-coef)" in line), len(lines))
+    rows = {at for at, line in enumerate(lines[:ends]) if len(re.findall(r" -?[0-9]+\.[0-9]+", line)) >= 3}
+    gaps = [at for at in rows if at - 1 in rows]
+    for at in gaps:
+        with pytest.raises(UnsupportedModelError):
+            text_of("".join([*lines[:at], "\n", *lines[at:]]))
+    assert gaps
+
+
+@pytest.mark.parametrize("name", ["r_lm.txt", "r_logit.txt", "sm_ols.txt", "sm_glm.txt", "sm_ols.csv"])
+def test_a_table_that_lacks_a_row_is_refused(name: str) -> None:
+    lines = (FILES / name).read_text().splitlines(keepends=True)
+    whole = "".join(line for line in lines if not line.startswith("age"))
+    with pytest.raises(UnsupportedModelError, match="degrees of freedom"):
+        text_of(whole, name)
+
+
+def test_a_row_that_stands_twice_is_refused() -> None:
+    lines = (FILES / "r_cox.txt").read_text().splitlines(keepends=True)
+    at = next(at for at, line in enumerate(lines) if line.startswith("age"))
+    with pytest.raises(UnsupportedModelError, match="two rows of 'age'"):
+        text_of("".join([*lines[: at + 2], lines[at], *lines[at + 2 :]]))
+
+
+def test_hostile_summaries_are_read_in_linear_time() -> None:
+    text = (FILES / "r_lm.txt").read_text()
+    started = time.process_time()
+    with pytest.raises(UnsupportedModelError):
+        text_of(re.sub(r"(?m)^age .*$", "age" + "   1" * 40 + " !", text))
+    text_of(text + "\nCall:\nlm(" * 50_000 + "\nx")
+    assert time.process_time() - started < 5
 
 
 GLM_OF_SUMMARY2 = """\

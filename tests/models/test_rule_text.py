@@ -301,6 +301,12 @@ def test_rules_that_give_the_risk_of_an_outcome_predict_its_share(tmp_path: Path
         parse_rules("if a then stroke 10%\nelse death 20%")
     with pytest.raises(InvalidModelError, match="classes or values, not both"):
         parse_rules("if a then stroke 10%\nelse healthy")
+    for apart in ("if a then stroke: 10%\nelse death: 20%", "if a then risk of stroke = 10%\nelse risk of death = 20%"):
+        with pytest.raises(UnsupportedModelError, match="the rules above of"):
+            parse_rules(apart)
+    for odd in ("stroke risk 158.9%", "stroke risk 58,9%", "stroke risk 58.9 percent"):
+        with pytest.raises(UnsupportedModelError, match="line 1 of the rule list"):
+            parse_rules(f"if a then {odd}\nelse stroke risk 10%")
 
 
 def test_a_number_before_a_rule_does_not_make_it_a_printed_tree(tmp_path: Path) -> None:

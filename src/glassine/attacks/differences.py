@@ -234,7 +234,10 @@ def _means(sample: FittedSample) -> Array:
 def _numbers(outcome: AnyArray, model: RegressionModel) -> Array | None:
     """Return outcomes as the numbers that a table adds up; None of texts that are no class."""
     if model.classes is not None:
-        return np.array([value == model.classes[1] for value in outcome.tolist()], dtype=float)
+        values = outcome.tolist()
+        if set(values).isdisjoint(model.classes):
+            return None
+        return np.array([value == model.classes[1] for value in values], dtype=float)
     return outcome.astype(float) if outcome.dtype.kind in "biuf" else None
 
 

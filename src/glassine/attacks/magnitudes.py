@@ -79,7 +79,8 @@ class ContributionBounds:
         """Return what follows from published means, the sizes of their leaves, and the public range of one value.
 
         Two values make up all of a mean of two. No value is larger in size than the larger end of its range, so that a
-        leaf of n values of mean m has a largest share of at most ``end / (n |m|)``. Without a range nothing bounds it.
+        leaf of n values of mean m has a largest share of at most ``end / (n |m|)``. Without a range, or with one that a
+        mean is out of, nothing bounds it.
 
         Examples
         --------
@@ -94,6 +95,9 @@ class ContributionBounds:
         )
         if ends is None or not all(map(math.isfinite, ends)) or any(None in pair for pair in counted):
             return cls(least=few, most=None)
+        slack = 1e-9 * max(map(abs, ends))  # of the arithmetic of a mean
+        if not all(ends[0] - slack <= (mean or 0.0) <= ends[1] + slack for _, mean in counted):
+            return cls(least=few, most=None)  # The values have another range than the one that is stated
         return cls(least=few, most=tuple(cls._possible(size or 0, mean or 0.0, ends) for size, mean in counted))
 
     @staticmethod

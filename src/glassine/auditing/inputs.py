@@ -503,7 +503,7 @@ def on_shared(data: object, holdout: object, names: Sequence[str]) -> tuple[Reco
     tables = [as_table(frame) for frame in (data, holdout)]
     if not all(map(len, tables)):
         raise InvalidDataError(NO_RECORDS)
-    kept = [name for name in names if all(name in table.names for table in tables)]
+    kept = [name for name in dict.fromkeys(names) if all(name in table.names for table in tables)]
     if names[-1] not in kept:
         raise InvalidDataError(
             f"the target {names[-1]!r} must be a column of the data and of the holdout.", remedy="Add it."

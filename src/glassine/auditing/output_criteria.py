@@ -207,8 +207,10 @@ def LARGEST_LEVERAGE(limit: float, largest: float, case: Case) -> Check:
     return unknown(case.mismatch, share) if case.mismatch else passed(f"{said}.", share)
 
 
-FILES_OF: tuple[Kind, ...] = ("tree", "rule list", "additive model", "regression", "ensemble", "several models")
-"""What files are read of."""
+FILES_OF: tuple[Kind, ...] = ("tree", "rule list", "additive model", "regression", "ensemble")
+"""What files are read of, one a model."""
+SEVERAL: tuple[Kind, ...] = ("several models", "several regressions")
+"""What several files are read of."""
 
 CLEAN_COPY = remedy(
     "Write the clean copy, and release that file alone: {step}.",
@@ -217,6 +219,8 @@ CLEAN_COPY = remedy(
     clean_copy=None,
 )
 """What helps with a file that Glassine did not write."""
+CLEAN_COPIES = remedy("Audit each model alone, write its clean copy, and release these copies alone.")
+"""The same of files that are audited together."""
 LOOK_THROUGH = remedy(
     "Ask the publisher for the fitted estimator, or for the file that its library writes: of this file no clean copy "
     "can be written. Or look through what it holds beside its trees."
@@ -236,7 +240,7 @@ SHORTER = remedy(
     "copy is written. Judged where a file is audited; a pipeline always requires it.",
     unmeasured="Whether Glassine wrote the file is not known: {reason}",
     of_file=True,
-    remedies=for_kinds(FILES_OF, CLEAN_COPY),
+    remedies=for_kinds(FILES_OF, CLEAN_COPY) | for_kinds(SEVERAL, CLEAN_COPIES),
 )
 def REQUIRE_CLEAN_COPY(limit: int, files: tuple[FileForm, ...], case: Case) -> Check:
     """Judge how many files Glassine did not write, of which no clean copy was written."""
@@ -259,7 +263,7 @@ def REQUIRE_CLEAN_COPY(limit: int, files: tuple[FileForm, ...], case: Case) -> C
     "numbers of more than 25 digits, and of unused names of more than 3,000 characters together.",
     unmeasured="How long the texts of the model are is not known: {reason}",
     of_file=True,
-    remedies=for_kinds(FILES_OF, SHORTER),
+    remedies=for_kinds((*FILES_OF, *SEVERAL), SHORTER),
 )
 def LONG_TEXTS(limit: int, texts: tuple[LongText, ...], case: Case) -> Check | None:
     """Judge how many bytes of texts a model does not need."""

@@ -29,7 +29,7 @@ from glassine.errors import parameter
 from glassine.models.effects import Equal
 from glassine.models.implied import advantage_of_parameters, effective_parameters
 from glassine.models.indicators import indicator_bounds, not_bounded
-from glassine.models.regression import RegressionModel
+from glassine.models.regression import FitStatistics, RegressionModel
 from glassine.records.arrays import Array, Bools
 
 if TYPE_CHECKING:
@@ -277,16 +277,12 @@ def _is_number(names: tuple[str, ...], domain: Any) -> bool:
     return domain is not None and any(name in domain and isinstance(domain[name], Integer | Real) for name in names)
 
 
-def _values(subject: RegressionSubject) -> Fact[FittedValues]:
-    """Return how many values of single records are published beside the coefficients, or follow from them."""
-    fit, reasons, number = subject.model.fit, list[str](), 0
+def single_values(fit: FitStatistics) -> tuple[int, tuple[str, ...]]:
+    """Return how many values of single records a table alone publishes or determines, and why, each in a sentence."""
+    reasons, number = list[str](), 0
     if fit.n_residuals:
         number += fit.n_residuals
         reasons.append(f"The summary prints {fit.n_residuals:,} residuals of single records.")
-    single, unsettled = _baseline(subject)
-    if single:
-        number += single
-        reasons.append(f"The baseline hazard has {single:,} rows, each the time of an event.")
     if "design matrix" in fit.published:
         number += fit.n_records or 1
         reasons.append("The file holds the design matrix, which is every training record.")
@@ -297,8 +293,18 @@ def _values(subject: RegressionSubject) -> Fact[FittedValues]:
     if fit.separated:
         number += 1
         reasons.append("Fitted probabilities are 0 or 1, so that outcomes of records are certain.")
+    return number, tuple(reasons)
+
+
+def _values(subject: RegressionSubject) -> Fact[FittedValues]:
+    """Return how many values of single records are published beside the coefficients, or follow from them."""
+    number, reasons = single_values(subject.model.fit)
+    single, unsettled = _baseline(subject)
+    if single:
+        number += single
+        reasons += (f"The baseline hazard has {single:,} rows, each the time of an event.",)
     with_errors = all(effect.errors is not None for effect in subject.model.effects)
-    return Measured(FittedValues(number=number, reasons=tuple(reasons), with_errors=with_errors, unsettled=unsettled))
+    return Measured(FittedValues(number=number, reasons=reasons, with_errors=with_errors, unsettled=unsettled))
 
 
 def _baseline(subject: RegressionSubject) -> tuple[int, str]:

@@ -25,7 +25,7 @@ from glassine.auditing.facts import EffectiveParameters, Fact, FittedValues, Ina
 from glassine.auditing.findings import GuaranteeFinding, SeveralSummary
 from glassine.auditing.findings.differences import DifferenceFinding, DifferencesFinding, TableFinding
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.regression import uncalibrated
+from glassine.auditing.regression import single_values, uncalibrated
 from glassine.auditing.several_models import SeveralModels
 from glassine.auditing.size_criteria import SMALL
 from glassine.auditing.subject import ALONE, OpenedModel, Raw, Subject
@@ -39,9 +39,12 @@ from glassine.records.arrays import AnyArray, Array, Bools
 DIFFERENCE = ("difference between samples", "differences between samples")
 CELL = ("column of 0/1 in a difference", "columns of 0/1 in differences")
 UNLIKE = (
-    "The records that {name} was fitted on are not known: it has {stated:,} records, and {complete:,} of the data have "
-    "every column."
+    "The records that {name} was fitted on are not known: it has {stated:,} records, and another number of the data "
+    "have every column."
 )
+"""Without the number of complete records, from which it follows how many have a gap."""
+SAME_NUMBER = "The tables have the same number of records."
+UNPLACED = "{name} does not say how many records it was fitted on, so that it is not known which these are."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +55,7 @@ class SeveralRegressionsSubject(Subject):
     names: tuple[str, ...]
     table: RecordTable | None  # The records of the data set; None where there are none
     chosen: tuple[str | AnyArray | None, ...]  # Of each table, which records it was fitted on, as it is stated
+    stated: bool  # Whether it is stated of which records each table is, all those without a gap or others
 
     counts_records = True
 
@@ -93,6 +97,7 @@ class SeveralRegressionsSubject(Subject):
             names=names,
             table=table,
             chosen=published.samples or (None,) * len(models),
+            stated=published.samples is not None,
         )
 
     @cached_property
@@ -111,10 +116,12 @@ class SeveralRegressionsSubject(Subject):
         """Why the samples of the tables are not known, though there are data; empty if they are."""
         for own, chosen in zip(self.samples or (), self.chosen, strict=False):
             stated, complete = own.model.fit.n_records, int(own.inside.sum())
+            if stated is None and not self.stated:
+                return UNPLACED.format(name=own.name)
             if stated is not None and stated != complete:
                 if chosen is not None:
                     return f"{own.name} has {stated:,} records, and its stated sample another number."
-                return UNLIKE.format(name=own.name, stated=stated, complete=complete)
+                return UNLIKE.format(name=own.name, stated=stated)
         return ""
 
     @property
@@ -228,14 +235,18 @@ def _groups(subject: SeveralRegressionsSubject) -> Fact[Sizes]:
         return NotApplicable("a table does not say how many records it was fitted on.")
     if not gaps:
         same = "The tables were fitted on the same records."
-        return Inapplicable(same if subject.placed is not None else "The tables have the same number of records.")
+        return Inapplicable(same if subject.placed is not None else SAME_NUMBER)
     cells = () if subject.placed is None else difference_cells(subject.placed)
     parts = {DIFFERENCE: tuple(one.n for one in gaps), **({CELL: cells} if cells else {})}
     return Measured(Sizes(parts=parts, unsettled=subject.unlike))
 
 
 def _fitted(subject: SeveralRegressionsSubject) -> Fact[FittedValues]:
-    """Return how many outcomes follow by subtraction, or from which stated numbers they may."""
+    """Return how many values of single records a table publishes or determines, or how many follow by subtraction."""
+    alone = [(name, *single_values(model.fit)) for name, model in zip(subject.names, subject.models, strict=True)]
+    if any(number for _, number, _ in alone):
+        reasons = tuple(f"Of {name}: {reason}" for name, _, own in alone for reason in own)
+        return Measured(FittedValues(number=sum(number for _, number, _ in alone), reasons=reasons))
     solved = subject.following
     if solved is None:
         return _by_numbers(subject)
@@ -257,25 +268,22 @@ def _at_least(n: int) -> int:
 
 
 def _by_numbers(subject: SeveralRegressionsSubject) -> Fact[FittedValues]:
-    """Return what the numbers of records say: that no two samples differ in few, or that outcomes may follow."""
+    """Return what the numbers of records say: that samples are the same, or that outcomes may follow."""
     gaps = subject.differences
     if gaps is None:
         return NotApplicable("a table does not say how many records it was fitted on.")
-    columns = {name: len(model.effects) + 1 for name, model in zip(subject.names, subject.models, strict=True)}
-    for one in sorted(gaps, key=lambda one: one.n):
-        # So many outcomes follow at most from so many equations.
-        if one.n < max(SMALL, 1 + min(columns[name] for name in (one.larger, *one.smaller))):
-            than = " and ".join(one.smaller)
-            return Measured(
-                FittedValues(
-                    number=0,
-                    unsettled=f"The sample of {one.larger} has {one.n:,} records more than {than}. If it holds theirs, "
-                    "outcomes of these may follow by subtraction.",
-                )
-            )
+    if gaps and subject.placed is None:
+        # Of many records as well: one that is alone in a column of 0/1 follows.
+        one = min(gaps, key=lambda one: one.n)
+        than = " and ".join(one.smaller)
+        may = (
+            f"The sample of {one.larger} has {one.n:,} records more than {than}. If it holds theirs, outcomes of these "
+            "may follow by subtraction."
+        )
+        return Measured(FittedValues(number=0, unsettled=may))
     if subject.unlike or subject.unsolved:
         return Measured(FittedValues(number=0, unsettled=subject.unlike or subject.unsolved))
-    return Measured(FittedValues(number=0, reasons=("No two samples differ in few records, by their numbers.",)))
+    return Measured(FittedValues(number=0, reasons=(f"{SAME_NUMBER} They are taken to be of the same ones.",)))
 
 
 def _implied(subject: SeveralRegressionsSubject) -> Fact[EffectiveParameters]:

@@ -17,7 +17,7 @@ from glassine.auditing.findings import DomainSummary, Findings, GuaranteeFinding
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.judging import advise, contradiction, decide, judge, judge_named, request
 from glassine.auditing.membership_criteria import NO_CLASS
-from glassine.auditing.output_criteria import CLEAN_COPY
+from glassine.auditing.output_criteria import CLEAN_COPIES, CLEAN_COPY, SEVERAL
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.domain import Domain
@@ -174,7 +174,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     advice, verdict = advise(policy, case, checks), decide(checks)
     unwritten = (f for f in files if not (f.canonical or f.uncopied or (f.clean_copy and f.clean_copy.name)))
     if verdict == "within policy" and next(unwritten, None) is not None:
-        advice = (*advice, CLEAN_COPY)
+        advice = (*advice, CLEAN_COPIES if case.kind in SEVERAL else CLEAN_COPY)
     return Findings(
         subject=subject.summary(),
         verdict=verdict,

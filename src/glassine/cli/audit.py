@@ -106,6 +106,8 @@ def audit_command(options: AuditOptions) -> None:
             "--clean-copy writes the copy of one model, audited as a whole.",
             remedy="Audit that model alone, without --only.",
         )
+    if options.samples and not (options.together and several):
+        raise InvalidParameterError("--samples is of several tables.", remedy="Name them, and add --together.")
     # The log of a pipeline has other readers than the report that it keeps.
     printed: Audience = "public" if options.public else "checker"
     if several and not options.together:
@@ -122,8 +124,6 @@ def audit_command(options: AuditOptions) -> None:
             verdicts = [replace(one, findings=one.findings and one.findings.public()) for one in verdicts]
         print_value(_plain_verdicts(verdicts) if report.as_json else _verdict_table(verdicts, printed), report.as_json)
         raise typer.Exit(_worst_status(verdicts))
-    if options.samples and not (options.together and several):
-        raise InvalidParameterError("--samples is of several tables.", remedy="Name them, and add --together.")
     if options.together and not several:
         raise InvalidParameterError("--together needs several models.", remedy="Name them, or leave it out.")
     try:

@@ -202,6 +202,9 @@ def scrub_command(
     if report is not None:
         write_report(second, report, title=output.name)
     changes = {"rounded": result.n_rounded, "dropped": result.n_dropped, "merged": result.n_merged}
+    n_values = _new_values(before, result.model)
+    if n_values is not None:
+        changes["values"] = n_values
     if audited.as_json:
         print_value({"changes": changes, "quality": cost, "before": first.to_dict(), "after": second.to_dict()}, True)
     else:
@@ -211,12 +214,26 @@ def scrub_command(
         )
         if isinstance(before, RegressionModel):
             summed = f"Coefficients rounded: {result.n_rounded}; rows of a baseline dropped: {result.n_dropped}."
+        if n_values:
+            summed += f" Predicted values rounded or merged: {n_values}."
         lines = [
             summed,
             f"Verdict before: {first.verdict}; after: {second.verdict}.",
         ]
         print_value("\n".join([*lines, *said, f"Model: {output}", "", text_of(second, report)]), False)
     raise typer.Exit(second.exit_status)
+
+
+def _new_values(before: object, after: object) -> int | None:
+    """Return how many leaves or rules of a copy predict a number that no part of the model does; None of classes."""
+    from glassine.models import DecisionTree, RuleList
+
+    if not isinstance(before, DecisionTree | RuleList) or not isinstance(after, DecisionTree | RuleList):
+        return None
+    if before.classes is not None:
+        return None
+    old = {cell.evidence.value for cell in before.cells}
+    return sum(cell.evidence.value not in old for cell in after.cells)
 
 
 def _end(findings: Findings, error: CostLimitError, audited: CopyReportOptions) -> NoReturn:

@@ -279,7 +279,7 @@ def _remark(name: str, column: AnyArray) -> str:
         what = "whole numbers that begin with 0, such as postcodes," if zeros else "whole numbers"
         many = f": {len(values):,} different values, an identifier? Leave it out" if len(values) > FEW_CODES else ""
         return f"{what} kept as texts{many}. Declare an integer by hand if they are quantities."
-    if values and len(odd) <= max(1, len(values) // SHARE_OF_WORDS) and len(odd) < len(values):
+    if odd and len(odd) <= max(1, len(values) // SHARE_OF_WORDS) and len(odd) < len(values):
         return Text(
             f"numbers but for {_frequent(odd, by_text)}. State what means a missing value in {parameter('missing')}, "
             "or declare a number by hand."
@@ -385,7 +385,8 @@ def _codes(present: AnyArray) -> list[Any]:
 
 def _is_number(text: str) -> bool:
     try:
-        return math.isfinite(float(text))
+        # Python reads digits of other scripts and underscores between them, and no reader of records does.
+        return text.isascii() and "_" not in text and math.isfinite(float(text))
     except ValueError:
         return False
 

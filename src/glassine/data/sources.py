@@ -105,6 +105,8 @@ def _in_blocks(text: DelimitedText, dialect: CsvDialect) -> pl.DataFrame | None:
         for column in inferred(list(frame), dialect):
             # Of texts the own ones are kept: what was looked at holds those of other columns, too.
             typed[column.name].append(column if column.dtype != pl.String else frame[column.name])
+    if not all(typed.values()):
+        return None  # a header alone
     own = {name: {str(part.dtype) for part in parts} for name, parts in typed.items()}
     again = {name for name, types in own.items() if len(types) > 1 and types != {"Int64", "Float64"}}
     if again:

@@ -142,6 +142,7 @@ class RegressionBuilder:
         self.intercept_errors: list[float] | None = None
         self.effects: list[Effect] = []
         self.n_parameters = 0
+        self._rows: set[str] = set()
 
     def row(self, name: str, coefficient: str, error: str | None = None) -> None:
         """Add a printed row of a table of one output; one that was not estimated adds nothing."""
@@ -156,6 +157,9 @@ class RegressionBuilder:
             self.intercept[0] += value
             self.intercept_errors = None if spread != spread else [spread]
             return
+        if name in self._rows:
+            raise UnsupportedModelError(f"{self.what} has two rows of {name[:60]!r}.", remedy="Give one table a model.")
+        self._rows.add(name)
         errors = None if error is None or spread != spread else (spread,)
         rounding = 0.0 if errors is None or error is None else half_step(error)
         self.add(name, factors_of(name, self.domain), (value,), errors, rounding=rounding)

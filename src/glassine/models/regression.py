@@ -125,6 +125,14 @@ class FitStatistics:
         rows = tuple((float(time), float(hazard)) for time, hazard in self.baseline)
         if not all(abs(number) <= LARGEST_SCORE for row in rows for number in row):
             raise InvalidModelError("the times and hazards of a baseline must be finite numbers.")
+        hazards = [0.0, *(hazard for _, hazard in sorted(rows))]
+        # Each stratum has a baseline, and rows do not say whose they are.
+        repeated = len({time for time, _ in rows}) < len(rows) or hazards != sorted(hazards)
+        if min(hazards) < 0 or (repeated and "strata" not in self.special):
+            raise InvalidModelError(
+                "the cumulative hazard of a baseline must be at least 0, with one row for each time, and cannot fall.",
+                remedy="Export the baseline again.",
+            )
         object.__setattr__(self, "baseline", rows)
 
 

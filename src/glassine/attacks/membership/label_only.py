@@ -88,8 +88,8 @@ def label_only_attack(
     A model that has fitted a record itself gives its class in a small neighborhood; one that has learned the population
     gives it in a large one. The attacker changes each record at random, asks for classes alone, and scores the record
     by the share of its copies with the right class. A record that is itself classified wrongly scores 0. The threshold
-    on the score is cross-fitted. Of more than 20,000 records or people of a side, that many are drawn, and a note says
-    so; of an ensemble of t > 100 trees, of more than 20,000 * 100 / t.
+    on the score is cross-fitted. Of more than 10,000 records or people of a side, that many are drawn, and a note says
+    so; of an ensemble of t > 100 trees, of more than 10,000 * 100 / t.
 
     An attribute changes to the value of another record of those under attack, so that every value is one that occurs.
     This is the attack by random noise of the paper, whose bits flip with a probability. Its search

@@ -24,7 +24,8 @@ MOST_ENTRIES = 20_000_000
 ROUNDS = 30
 """Newton steps of a reference model; a Cox likelihood is concave, and mostly needs five."""
 SLIGHT = 1e-4
-"""Penalty of a reference model for each record, so that columns that hold no event have finite coefficients."""
+"""Penalty of a reference model for each record, by columns of one standard deviation, so that those that hold no event
+have finite coefficients."""
 OF_CLASSES = NotApplicable("this attack is on classifiers; a Cox regression has attacks on its likelihood.")
 
 
@@ -77,7 +78,7 @@ def attack_survival(
     Raises
     ------
     InvalidDataError
-        If the data lack a column, or times and events are no numbers.
+        If the data lack a column, times and events are no numbers, or the holdout lacks complete records.
 
     References
     ----------
@@ -92,6 +93,12 @@ def attack_survival(
     order = rng.permutation(outside.number)
     population, judged = (outside.take(outside.of(np.sort(part))) for part in np.array_split(order, 2))
     read = [survival_times(model, side, event) for side in (inside, judged, population)]
+    read[2] = read[2].take(~np.isnan(read[2].design).any(axis=1) & ~np.isnan(read[2].time))
+    if not len(read[2].time):
+        raise InvalidDataError(
+            "no record of the attacker's half of the holdout has its time and every column.",
+            remedy="Give more of them.",
+        )
     coefficients = np.array([effect.coefficients[0] for effect in model.effects])
 
     def by_likelihood() -> MembershipResult:
@@ -175,7 +182,7 @@ def _likelihood(times: SurvivalTimes, population: SurvivalTimes, coefficients: A
     at, hazard = _breslow(whole.time, whole.event, risks)
     cumulative = np.concatenate([[0.0], np.cumsum(hazard)])[np.searchsorted(at, times.time, side="right")]
     scores = np.clip((times.design - middle) @ coefficients, -50, 50)
-    return np.asarray(times.event * scores - cumulative * np.exp(scores))
+    return np.asarray(np.where(np.isnan(times.time), np.nan, times.event * scores - cumulative * np.exp(scores)))
 
 
 def _breslow(time: Array, event: Bools, risks: Array) -> tuple[Array, Array]:
@@ -194,6 +201,10 @@ def cox_coefficients(times: SurvivalTimes) -> Array:
     complete = complete[: max(2, MOST_ENTRIES // max(1, p * p))]
     own = times.take(complete[np.argsort(-times.time[complete], kind="stable")])
     x, event = own.design - own.design.mean(axis=0), own.event
+    # In standard deviations, so that the units of a column change no attack.
+    spread = x.std(axis=0)
+    spread[spread <= 1e-12 * np.abs(own.design).max(axis=0)] = 1.0
+    x = x / spread
     # The last record at each time: with times falling, all up to it are at risk.
     last = np.searchsorted(-own.time, -own.time, side="right") - 1
     penalty = SLIGHT * len(x)
@@ -216,4 +227,4 @@ def cox_coefficients(times: SurvivalTimes) -> Array:
         information = second[event].sum(axis=0) - first.T @ first + penalty * np.eye(p)
         gradient = x[event].sum(axis=0) - first.sum(axis=0) - penalty * b
         step = np.linalg.solve(information, gradient)
-    return b
+    return np.asarray(b / spread)

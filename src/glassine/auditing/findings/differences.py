@@ -88,6 +88,7 @@ class DifferencesFinding:
         return replace(
             self,
             differences=(),
+            counted=False,
             unknown="",
             n_together=None,
             n_alone=None,

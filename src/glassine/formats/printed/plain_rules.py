@@ -24,11 +24,13 @@ RULE = re.compile(
 PERCENTAGE = re.compile(r"(?P<outcome>(?:\S.*?\s+)?)(?P<share>[0-9]{1,3}(?:\.[0-9]{1,20})?)\s*%", re.DOTALL)
 """The risk of an outcome as papers print it, ``stroke risk 58.9%``; an interval may follow in parentheses."""
 INTERVAL = re.compile(r"\(\s*[0-9.]+\s*%?\s*[-\u2013,;]\s*[0-9.]+\s*%\s*\)")
+OTHER_SHARE = re.compile(r"[0-9],[0-9]+\s*%$|[0-9]\s*(?:percent|per cent|pct\.?)$", re.IGNORECASE)
+"""A share with the comma of other countries, or in words."""
 LONGEST_PLAIN = 10_000
 """Most characters of a rule without brackets."""
 JOINED = re.compile(r"\s+(?:and|&&?|\u2227)\s+", re.IGNORECASE)
 OUTCOME = re.compile(
-    r"(?:(?:predict|class|label)\s+(?!=))?(?:[^=:()\"]{1,200}?\s*(?:==?|:)\s*)?(?P<label>[^()]+?)\s*[.;,]?\s*"
+    r"(?:(?:predict|class|label)\s+(?!=))?(?:(?P<of>[^=:()\"]{1,200}?)\s*(?:==?|:)\s*)?(?P<label>[^()]+?)\s*[.;,]?\s*"
     r"(?P<facts>\(.*\))?[.;]?",
     re.IGNORECASE | re.DOTALL,
 )
@@ -125,8 +127,13 @@ def _in_brackets(code: str, outcomes: list[str]) -> str:
     risk = PERCENTAGE.fullmatch(label)
     if risk is not None and (outcome["facts"] is None or INTERVAL.fullmatch(outcome["facts"])):
         # The share is what the rule predicts: with its name it would be a class that no other rule has.
-        outcomes.append(" ".join(risk["outcome"].lower().split()))
-        consequent = f"value {Decimal(risk['share']) / 100}"
+        share = Decimal(risk["share"]) / 100
+        if share > 1:
+            raise Unread(f"{label[-40:]!r} is more than all")
+        outcomes.append(" ".join(f"{outcome['of'] or ''} {risk['outcome']}".lower().split()))
+        consequent = f"value {share}"
+    elif OTHER_SHARE.search(label):
+        raise Unread(f"{label[-40:]!r} is no class; write a share as 58.9%")
     if parts is None:
         return f"else {consequent}"
     tests = [_bare(test) for test in JOINED.split(parts["tests"])]

@@ -13,10 +13,11 @@ from glassine.formats.regressions import MINUS, NOT_ESTIMATED, RegressionBuilder
 from glassine.models.regression import FitStatistics, RegressionModel
 
 CALL = re.compile(
-    r"(?:^|\n)Call:[ \t\r]*\n(?P<call>(?:stats::|survival::)?(?P<function>lm|glm|coxph)\((?:.*\n)+?)[ \t\r]*(?:\n|$)"
+    r"(?:^|\n)Call:[ \t\r]*\n(?P<call>(?:stats::|survival::)?(?P<function>lm|glm|coxph)\((?:(?!Call:).*\n)+?)"
+    r"[ \t\r]*(?:\n|$)"
 )
 HEAD = re.compile(r"^ *(?:Estimate +Std\. Error\b|coef +exp\(coef\) +se\(coef\)).*$", re.MULTILINE)
-VALUE = rf"(?:{NUMBER}|NaN|NA|<? *{NUMBER})"
+VALUE = rf"(?:{NUMBER}|NaN|NA|< *{NUMBER})"
 ENDS = {
     "lm": re.compile(r"^Residual standard error: ", re.MULTILINE),
     "glm": re.compile(r"^ *Residual deviance: ", re.MULTILINE),
@@ -87,6 +88,7 @@ def regression_from_r(text: str, domain: Domain | None = None) -> RegressionMode
         fit, link = _of_lm(text, fit, builder), "identity"
     else:
         fit, link = _of_glm(text, said, fit, builder)
+    _check_number(text, builder)
     target = said.partition("formula = ")[2].partition("~")[0].strip()
     return builder.model(link, fit, source=f"R {function}", target=target if len(target) <= 100 else "")
 
@@ -99,15 +101,17 @@ def _rows(text: str, head: str) -> list[tuple[str, str, str]]:
     place = 2 if cox and "robust" not in columns else 3 if cox else 1
     pattern = re.compile(rf"(?P<name>\S.{{0,{MOST}}}?) +(?P<values>{VALUE}(?: +{VALUE})*) *[*.]* *\r?")
     out: list[tuple[str, str, str]] = []
+    ended = False
     for raw in text.splitlines():
         line = raw.rstrip()
-        if not line.strip():
-            if out:
-                break
+        if not line.strip() or line.startswith("---"):
+            ended = ended or bool(out)
             continue
-        if line.startswith("---"):
-            break
         row = pattern.fullmatch(line)
+        if ended:
+            if row is not None and not line.startswith("Signif. codes"):
+                raise UnsupportedModelError(f"the table has a gap above the row {line[:60]!r}.", remedy=ALL_OF_IT)
+            break
         if row is None:
             raise UnsupportedModelError(f"a row of the table cannot be read: {line[:60]!r}.", remedy=ALL_OF_IT)
         values = re.findall(VALUE, row["values"])
@@ -118,6 +122,28 @@ def _rows(text: str, head: str) -> list[tuple[str, str, str]]:
             )
         out.append((row["name"].strip().strip("`"), values[0], "NA" if values[0] in NOT_ESTIMATED else values[place]))
     return out
+
+
+def _check_number(text: str, builder: RegressionBuilder) -> None:
+    """Raise if a table has other rows than the summary counts below it, as where some were cut out."""
+    tested = re.search(r"^F-statistic: *\S+ on ([0-9]{1,9}) and ", text, re.MULTILINE)
+    null, residual = (
+        re.search(rf"{name} deviance: *{NUMBER} +on +([0-9]{{1,12}}) +degrees of freedom", text)
+        for name in ("Null", "Residual")
+    )
+    n_columns = len(builder.effects)
+    if null is not None and residual is not None:
+        # A fit with an intercept leaves it to the null model.
+        stated = int(null[1]) - int(residual[1])
+    elif tested is not None:
+        stated = int(tested[1])
+    else:
+        return
+    if stated != n_columns:
+        raise UnsupportedModelError(
+            f"the table has {n_columns:,} estimated columns, and its degrees of freedom are of {stated:,}.",
+            remedy=ALL_OF_IT,
+        )
 
 
 def _converged(text: str, call: str, function: str) -> bool | None:
@@ -200,7 +226,7 @@ def _of_glm(text: str, call: str, fit: FitStatistics, builder: RegressionBuilder
     degrees = None if residual is None else int(residual[2])
     records = None if degrees is None else degrees + builder.n_parameters
     if null is not None:
-        records = int(null[2]) + (builder.intercept_errors is not None)
+        records = int(null[2]) + (builder.n_parameters > len(builder.effects))
     estimated = family in ("gaussian", "gamma") or quasi
     scale = number(named[2])
     return (

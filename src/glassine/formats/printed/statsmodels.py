@@ -32,6 +32,8 @@ FAMILY_OF = {
     "PH Reg": ("cox", "cox"),
 }
 """The models that are read, as their summaries name them; GLM names its family and its link."""
+FIGURES = 6
+"""Figures of a row of coefficients: no other line of a summary has as many."""
 ALL_OF_IT = "Give all that print(results.summary()) printed."
 MOST_ITERATIONS = 100
 """At which a GLM of statsmodels stops by default, converged or not."""
@@ -90,6 +92,10 @@ def regression_from_statsmodels(text: str, domain: Domain | None = None) -> Regr
     else:
         for name, coefficient, error in printed.tables[0][1]:
             builder.row(name, coefficient, error)
+    if len(builder.effects) * len(printed.tables) < (_whole(said, "Df Model") or 0):
+        raise UnsupportedModelError(
+            f"the table has {len(builder.effects):,} columns, fewer than its degrees of freedom.", remedy=ALL_OF_IT
+        )
     fit = _fit(said, family, builder)
     target = next(
         (said[name] for name in ("Dep. Variable", "Dependent Variable", "Dependent variable") if name in said), ""
@@ -128,11 +134,19 @@ def _parts(text: str) -> _Printed:
                 rows.append(own)
                 continue
             rows = None
+        elif out.tables and _figures(bare) >= FIGURES:
+            out.odd_line = out.odd_line or bare[:60]  # below a line that ended the table
         if not out.tables or "Confidence" not in bare:
             _pairs(bare, cells, out.said)
     if out.tables and not width and not closed:
         out.odd_line = out.odd_line or "the end of the table"
     return out
+
+
+def _figures(line: str) -> int:
+    """Return how many figures a row of a table has; 0 if the line is none."""
+    row = ROW.fullmatch(line)
+    return 0 if row is None else len(row["values"].split())
 
 
 def _ends(line: str, cells: list[str]) -> bool:

@@ -61,7 +61,8 @@ def _table(finding: RegressionFinding) -> Table:
     bounded = any(column.bound is not None for column in finding.columns)
     head = ["Estimate", "Std. error", *(["At least"] if bounded else []), *(["Counted"] if counted else [])]
     rows: list[Row] = []
-    for place, output in enumerate(finding.outputs):
+    # A Cox regression has none.
+    for place, output in enumerate(finding.outputs if finding.link != "cox" else ()):
         errors = finding.intercept_errors
         cells = (_number(finding.intercept[place]), _number(None if errors is None else errors[place]))
         rows.append(Row(name="(Intercept)", note=wording.clean(output), cells=(*cells, *[""] * (len(head) - 2))))
@@ -84,7 +85,8 @@ def _row(column: ColumnFinding, place: int, output: str, *, bounded: bool, count
 def _text(finding: RegressionFinding) -> Iterator[str | tuple[str, ...]]:
     yield wording.clean(finding.meaning)
     errors = finding.intercept_errors
-    yield ("(Intercept)", _number(finding.intercept[-1]), _number(None if errors is None else errors[-1]), "")
+    if finding.link != "cox":
+        yield ("(Intercept)", _number(finding.intercept[-1]), _number(None if errors is None else errors[-1]), "")
     for column in finding.columns[:MOST_ROWS]:
         least = column.size if column.size is not None else column.bound
         sentence = "" if least is None else f"{'holds' if column.size is not None else 'holds at least'} {least}"
