@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import socket
 import subprocess
 import sys
@@ -302,6 +303,11 @@ def test_a_press_trains_and_charges_once(folder: Path, monkeypatch: pytest.Monke
         assert status == 200, body
         page = served.ask("GET", f"/t/{json.loads(body)['ticket']}", authorization="")[1]
         assert "private-tree.json" in page
+        # The certificate stands at its end, its lists under their headings; the headline is not the title again.
+        assert re.search(r"<b>Releases</b></p>\s*<ul[^>]*>\s*<li>", page)
+        assert "<bdi>- " not in page
+        assert re.search(r"Figures answer \d+ of \d+ items; \d+ need a statement of a person", page)
+        assert page.count("Output checking in trusted research environments") == 2  # In the tab, and once on the page
         phases = [event.body["phase"] for event in served.app.desk.refresh().events if event.kind == "charged"]
         assert phases == ["begun", "done"]
     finally:

@@ -49,7 +49,7 @@ def test_a_checker_opens_asks_answers_and_votes(folder: Path, open_desk: Any) ->
     page.wait_for_selector("text=Stated, and used by the audit: No person has several training records")
     page.wait_for_selector("#verdict:has-text('Inconclusive')")
     page.click("button:has-text('Record my decision')")
-    page.wait_for_selector(".need:has-text('needs a decision')")
+    page.wait_for_selector(".need:text-matches('^A vote needs a decision')")
     page.check("input[name=decision][value=approve]")
     page.click("button:has-text('Record my decision')")
     page.wait_for_selector(".need:has-text('A reason is needed'), .need:has-text('a reason is needed')")
@@ -93,6 +93,9 @@ def test_two_accounts_decide_in_secret_disagree_agree_sign_and_release(folder: P
     first.wait_for_selector(".need:has-text('looked at')")
     first.check("input[name=looked]")
     first.click("text=Sign and write the release")
+    # What was done is seen, not only read aloud, and where it was written stays on the page.
+    first.wait_for_selector("#said.said-now:has-text('Written: release-1')")
+    first.wait_for_selector("section[aria-labelledby=rel]:has-text('release-1')")
     within(lambda: (folder / "release-1" / "record.json").exists())
     assert (folder / "release-1" / "rules.txt").read_bytes() == (folder / "rules.txt").read_bytes()
     first.click(".top >> text=Decided")
@@ -265,7 +268,8 @@ def test_the_editor_saves_a_new_file_with_its_log(folder: Path, open_desk: Any) 
     assert json.loads((folder / "income.json").read_text())["edits"] == []
 
 
-def test_the_dial_follows_from_epsilon_alone(folder: Path, open_desk: Any) -> None:
+def test_the_dial_follows_from_epsilon_alone(folder: Path, open_desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassine.desk.simulation.RECORDS", ("invented-0.csv",))
     page, served = open_desk(folder, LIND)
     page.click(".top >> text=Workbench")
     page.wait_for_selector("#guess:has-text('73%')")
@@ -275,6 +279,21 @@ def test_the_dial_follows_from_epsilon_alone(folder: Path, open_desk: Any) -> No
     assert page.input_value("#w-epsilon") == "10"
     page.fill("#w-epsilon", "0.1")
     assert page.inner_text("#guess") == "52%"
+    # What noise costs is simulated by the same form, which keeps what was typed; the dial shows the nearest figure.
+    domain = {"schema": "glassine.domain/1", "attributes": [{"name": "age", "type": "integer", "lo": 0, "hi": 120}]}
+    (folder / "ages.json").write_text(json.dumps(domain))
+    page.wait_for_selector("#t-domain option:has-text('ages.json')", state="attached")
+    for field, text in {"#w-target": "ill", "#w-classes": "no, yes", "#w-n": "300"}.items():
+        page.fill(field, text)
+    page.select_option("#w-kind", "additive")
+    page.click("button:text-is('Simulate')")
+    page.wait_for_selector("#simulated:has-text('at epsilon 0.1')")
+    assert page.input_value("#w-target") == "ill"
+    assert "No record of yours was read" in page.inner_text("section[aria-labelledby=ws]")
+    page.focus("#dial")
+    page.keyboard.press("End")
+    page.wait_for_selector("#simulated:has-text('at epsilon 10')")
+    assert page.inner_text("#simulated b") == page.inner_text("tr[data-simulated='10'] td")
     assert not any(event.kind == "charged" for event in served.app.desk.refresh().events)
 
 

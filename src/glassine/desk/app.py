@@ -33,6 +33,8 @@ JOB_SECONDS = 1.0
 """Seconds after which a job is listed as running."""
 MOST_TICKETS = 200
 LARGEST_BODY = 1 << 20
+BEGIN_SENTENCES = {"a", "an", "the", "this", "there", "no", "only", "you", "training", "choose", "classes"}
+"""Words that a refusal may begin with, and that a page writes with a capital; names stay as they are."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
@@ -283,7 +285,10 @@ class DeskApp:
         try:
             return await make()
         except RefusedActionError as error:
-            body = {"title": "Refused", "detail": str(error), "field": error.field}
+            detail = str(error)
+            if detail.partition(" ")[0] in BEGIN_SENTENCES:
+                detail = detail[0].upper() + detail[1:]
+            body = {"title": "Refused", "detail": detail, "field": error.field}
             return _answer(json.dumps(body).encode(), "application/problem+json", status=409 if error.stale else 422)
         except (DeskError, LogError) as error:
             return _problem(503, "Not possible", str(error))

@@ -207,14 +207,18 @@ class Audits:
         async with self._places:
             return await self.workers.run(Job(words=words, reads=reads, digests=digests, inside=SUBMITTED))
 
-    async def evidence(self, file: FileState, form: str) -> Done:
-        """Return the answers to what an authority asks, from the desk's own audit."""
+    async def evidence(self, file: FileState, form: str, other: FileState | None) -> Done:
+        """Return the answers to what an authority asks, from the desk's own audit and a certificate if there is one."""
         findings = (self.result(file.now) or {}).get("findings")
         report = self._desk.own / f"upload-{os.urandom(8).hex()}.json"
         report.write_text(json.dumps(findings), encoding="utf-8")
         try:
-            words = ("evidence", "report.json", "--for", form, "-o", "evidence.html")
-            return await self.workers.run(Job(words=words, reads={"report.json": report}, writes=("evidence.html",)))
+            reads, digests = {"report.json": report}, {}
+            if other is not None:
+                reads["certificate.json"] = self._desk.folder.path / other.name
+                digests["certificate.json"] = other.now.sha256
+            words = ("evidence", *reads, "--for", form, "-o", "evidence.html")
+            return await self.workers.run(Job(words=words, reads=reads, digests=digests, writes=("evidence.html",)))
         finally:
             report.unlink()
 

@@ -249,7 +249,7 @@ class Screens:
             form = str(asked.get("form", ""))
             if form not in EVIDENCE or not (self._audits.result(file.now) or {}).get("findings"):
                 raise RefusedActionError("there is no audit to take evidence from.")
-            done = await self._audits.evidence(file, form)
+            done = await self._audits.evidence(file, form, self._certificate(file))
             if "evidence.html" not in done.files:
                 raise RefusedActionError(done.message)
             return done.files["evidence.html"], _download("text/html; charset=utf-8", f"evidence-{form}.html")
@@ -335,6 +335,7 @@ class Screens:
         else:
             where = WORDS[status]
         place = "" if file.before is None else f"{ordinal(len(file.versions))} submission"
+        author = f"by {clean(version.author)}" if version.author else ""
         acro = "" if version.acro is None else f"from ACRO: {version.acro['status'] or 'no status'}"
         return {
             "id": file.id,
@@ -342,7 +343,7 @@ class Screens:
             "mark": kind,
             "symbol": symbol,
             "said": clean(said),
-            "where": ", ".join(filter(None, (place, where, clean(version.author), clean(acro)))),
+            "where": ", ".join(filter(None, (place, where, author, clean(acro)))),
             "status": WORDS[status],
             "at": version.at,
         }
@@ -417,6 +418,10 @@ class Screens:
         return {
             "ready": [self._of(file) for file in desk.ready()],
             "unwritten": [one for number, one in desk.state.signings.items() if number not in desk.state.written],
+            "released": [
+                {"folder": folder, "signing": desk.state.signings[number]}
+                for number, folder in reversed(desk.state.written.items())
+            ],
             "blocked": [
                 self._item(file) for file in self._waiting() if file.id not in {one.id for one in desk.ready()}
             ],

@@ -16,6 +16,7 @@ from glassine.desk.auditing import Audits
 from glassine.desk.copies import Copies
 from glassine.desk.desk import Desk, text_of
 from glassine.desk.folder import RECORDS
+from glassine.desk.simulation import Simulation
 from glassine.desk.state import FileState
 from glassine.desk.workers import Job, StoppedJobError
 from glassine.errors import DeskError, RefusedActionError
@@ -24,6 +25,8 @@ FITS = {"tree": "Decision tree", "rule-list": "Rule list", "additive": "Additive
 FIXED = {"ensemble": "an", "summary": "a"}
 """Words of which the kind of a model has one that is not scrubbed, with their articles."""
 TYPES = ("integer", "real", "category", "binary")
+FEWEST, MOST = 50, 50_000
+"""Records of a simulation."""
 SOON = 3.0
 """Seconds that a press waits for the copies; after them they appear as they are made."""
 
@@ -37,6 +40,14 @@ def guess(epsilon: float) -> float:
     0.731
     """
     return 1 / (1 + math.exp(-epsilon))
+
+
+def _classes(asked: Mapping[str, Any]) -> list[str]:
+    """Return the classes that were stated, none where the domain declares them."""
+    classes = [one for part in text_of(asked, "classes").split(",") if (one := part.strip())]
+    if classes and len(set(classes)) < max(len(classes), 2):
+        raise RefusedActionError("classes are at least two, each once.", field="classes")
+    return classes
 
 
 class Workbench:
@@ -59,6 +70,7 @@ class Workbench:
         self._stops: dict[str, Copies] = {}
         self._left = ""  # What the ledger had left when it was read last
         self._estimated: dict[str, Any] = {}  # What a summary that was paid for says of its models
+        self._simulated: dict[str, Any] = {}  # What noise costs on invented records
 
     def values(self, chosen: str) -> dict[str, Any]:
         """Return what the screen shows, of a chosen model."""
@@ -83,6 +95,7 @@ class Workbench:
             "stops": making.made if making is not None and making.made else None,
             "summaries": [file for file in models if self._kind(file) == "private summary"],
             "estimated": self._estimated,
+            "simulated": self._simulated,
             "left": self._left,
             "fits": FITS,
             "types": TYPES,
@@ -111,6 +124,7 @@ class Workbench:
             "keep": self._keep,
             "ledger": self._ledger,
             "estimate": self._estimate,
+            "simulate": self._simulate,
             "spend": self._spend,
             "edit": self._edit,
         }
@@ -322,6 +336,31 @@ class Workbench:
         self._estimated = {"name": file.name, **json.loads(done.out)}
         return {}
 
+    async def _simulate(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Train private models on records that are invented of a domain: no record is read, nothing is charged."""
+        target, kind, stated = (text_of(asked, name) for name in ("target", "kind", "n_records"))
+        if not target or kind not in FITS:
+            raise RefusedActionError("a simulation needs a column to predict.", field="target")
+        n_records = int(stated) if stated.isascii() and stated.isdigit() and len(stated) < 9 else 0
+        if not FEWEST <= n_records <= MOST:
+            raise RefusedActionError(
+                f"a simulation needs a number of records, {FEWEST} to {MOST:,}.",
+                remedy="State about how many there are, if that is public.",
+                field="n_records",
+            )
+        domain = self._file_of(text_of(asked, "domain"))
+        simulation = Simulation(
+            domain=self._desk.folder.path / domain.name,
+            sha256=domain.now.sha256,
+            kind=kind,
+            target=target,
+            classes=_classes(asked),
+            n_records=n_records,
+        )
+        figures = await simulation.run(self._audits.workers, self._desk.own)
+        self._simulated = {"domain": domain.name, "kind": FITS[kind], "target": target, **figures}
+        return {}
+
     async def _spend(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Train a private model, once for a key: the ledger is charged before the records are used."""
         values = {name: text_of(asked, name) for name in ("key", "kind", "target", "account", "epsilon")}
@@ -347,6 +386,7 @@ class Workbench:
         public = f"domain{os.path.splitext(domain.name)[1]}"
         words = (
             *("fit", values["kind"], f"./{records}", "--target", values["target"]),
+            *((f"--classes={','.join(classes)}",) if (classes := _classes(asked)) else ()),
             *("--domain", public, "--epsilon", values["epsilon"]),
             *("--ledger", str(self._desk.folder.path / ledger.name), "--dataset", values["account"]),
             *("-o", "model.json", "--certificate", "certificate.json"),

@@ -11,7 +11,16 @@ let lost = false;
 
 const token = () => sessionStorage.getItem("token");
 const route = () => location.hash.replace(/^#\/?/, "") || "queue";
-const say = text => { said.textContent = ""; said.textContent = text; };
+let lasts = 0;
+// Shown until the next press after it could be read, so that nobody has to be fast.
+const say = text => {
+  said.textContent = "";
+  said.textContent = text;
+  said.className = text ? "said-now" : "unseen";
+  lasts = Date.now() + 1500;
+};
+document.addEventListener("pointerdown", () => { if (Date.now() > lasts) said.className = "unseen"; });
+document.addEventListener("keydown", () => { if (Date.now() > lasts) said.className = "unseen"; });
 
 async function ask(method, path, body) {
   const headers = {authorization: `Bearer ${token()}`};
@@ -30,11 +39,13 @@ function stop(title, text) {
   lost = true;
   const part = document.createElement("main");
   part.id = "main";
+  part.className = "single-column";
   part.innerHTML = '<section class="verdict inconclusive"><div><h2></h2><p class="why"></p></div></section>';
   part.querySelector("h2").textContent = title;
   part.querySelector("p").textContent = text;
   screen.replaceChildren(part);
   say(text);
+  said.className = "unseen";
 }
 
 async function begin() {
@@ -216,9 +227,13 @@ screen.addEventListener("submit", async event => {
   const sent = key(form);
   refused.delete(sent);
   try {
-    const answer = await (await ask("POST", form.dataset.post, asked)).json();
-    drafts.delete(key(form));
-    form.removeAttribute("data-post");
+    // A button that asks for something else leaves the form as it is.
+    const other = button && button.dataset.post;
+    const answer = await (await ask("POST", other || form.dataset.post, asked)).json();
+    if (!other) {
+      drafts.delete(key(form));
+      form.removeAttribute("data-post");
+    }
     say((button && button.dataset.said) || form.dataset.said || "Done.");
     if (answer.folder) say(`Written: ${answer.folder}.`);
     await show(false);
@@ -261,6 +276,7 @@ const actions = {
     // Looked up afterwards: the screen may have been drawn again meanwhile.
     const target = document.getElementById(into);
     if (target) target.innerHTML = text;
+    if (words) say("");
   },
   async report(button) {
     const frame = document.createElement("iframe");
@@ -276,6 +292,7 @@ const actions = {
     frame.setAttribute("sandbox", "");
     frame.title = "Drawing of the model";
     frame.className = "report drawing";
+    frame.addEventListener("load", () => say(""), {once: true});
     frame.src = await ticket({what: "drawing", file: button.dataset.drawing});
     document.getElementById("content").replaceChildren(frame);
   },
@@ -294,6 +311,7 @@ const actions = {
   async evidence(button) {
     say("The evidence is being written.");
     download(await ticket({what: "evidence", file: button.dataset.evidence, form: document.getElementById("evidence").value}));
+    say("The evidence was downloaded.");
   },
   async reply(button) { download(await ticket({what: "reply", file: button.dataset.reply})); },
   put(button) {

@@ -41,6 +41,15 @@ function dial() {
   const epsilon = Number(field.value);
   const right = epsilon > 0 ? `${Math.round(100 / (1 + Math.exp(-epsilon)))}%` : "unknown";
   screen.querySelector("#guess").textContent = right;
+  const rows = [...screen.querySelectorAll("[data-simulated]")];
+  const off = row => Math.abs(Math.log(Number(row.dataset.simulated) / epsilon));
+  const nearest = epsilon > 0 ? rows.reduce((best, row) => !best || off(row) < off(best) ? row : best, null) : null;
+  for (const row of rows) row.toggleAttribute("data-nearest", row === nearest);
+  const tile = screen.querySelector("#simulated");
+  if (tile) {
+    tile.querySelector("b").textContent = nearest ? nearest.cells[1].textContent : "unknown";
+    tile.querySelector("[data-at]").textContent = nearest ? `at epsilon ${nearest.dataset.simulated}` : "";
+  }
   screen.querySelector("#spend").textContent = `Spend ${epsilon > 0 ? field.value : "…"} and train`;
 }
 

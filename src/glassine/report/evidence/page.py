@@ -5,6 +5,7 @@ from __future__ import annotations
 from glassine.privacy.certificate import Certificate
 from glassine.report import wording
 from glassine.report.blocks import Definitions, Paragraph, Points
+from glassine.report.evidence.basis import EvidenceFigure
 from glassine.report.evidence.document import EMPTY, PERSON, EvidenceDocument
 from glassine.report.section import Page, Section, section
 
@@ -44,7 +45,7 @@ def evidence_page(document: EvidenceDocument, certificate: Certificate | None = 
         title=document.title,
         described="",
         tone="finding",
-        headline=document.title,
+        headline=_answered(document),
         sentence=document.about,
         sections=tuple(sections),
         terms=(),
@@ -53,6 +54,27 @@ def evidence_page(document: EvidenceDocument, certificate: Certificate | None = 
     )
 
 
+def _answered(document: EvidenceDocument) -> str:
+    """Return how many items figures answer; what only a person can state is counted apart."""
+    asked = [line for line in document.lines if not line.item.remark]
+    figures = sum(any(isinstance(answer, EvidenceFigure) for answer in line.answers) for line in asked)
+    persons = sum(bool(line.person) for line in asked)
+    said = f"Figures answer {figures} of {wording.plural(len(asked), 'item')}"
+    return f"{said}; {persons} need a statement of a person" if persons else said
+
+
 def _certificate(certificate: Certificate) -> Section:
+    """Return the text of a certificate: its lists under their headings, and its sentences as paragraphs."""
     lines = tuple(wording.clean(line.strip()) for line in certificate.text().splitlines() if line.strip())
-    return section("certificate", "The certificate", Points(items=lines), link="Certificate", text=lines)
+    blocks: list[Paragraph | Points] = []
+    title, items = "", list[str]()
+    for line in (*lines, ""):
+        if line.startswith("- "):
+            items.append(line.removeprefix("- "))
+            continue
+        if items:
+            blocks.append(Points(title=title, items=tuple(items)))
+        title, items = line.removesuffix(":") if line.endswith(":") else "", []
+        if line and not title:
+            blocks.append(Paragraph(text=line))
+    return section("certificate", "The certificate", *blocks, link="Certificate", text=lines)
