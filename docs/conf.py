@@ -60,6 +60,7 @@ nitpick_ignore = [
     ("py:class", "glassine.models.records.Records"),
     ("py:class", "glassine.attacks.membership.outputs.LabelledRecords"),
     ("py:obj", "glassine.auditing.facts.T"),
+    ("py:class", "glassine.auditing.findings.values.T_co"),
     ("py:class", "glassine.domain.groups.Group"),
     ("py:class", "glassine.privacy.randomness.Randomness"),
     ("py:class", "glassine.records.cells.Coded"),
