@@ -2,7 +2,7 @@
 
 A private fit with a ledger and a report is interrupted after so many milliseconds, from the start of its process to its
 end. A traceback, a file that is not named, and a charge that is not named are counted. ``-o early_ends.csv`` stores the
-rows. Before Python has started there is no handler of ours: those milliseconds are a row of their own.
+rows. While Python itself starts there is no handler of ours: its tracebacks are a column of their own.
 """
 
 from __future__ import annotations
@@ -18,9 +18,21 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import glassine
 from glassine import Binary, Category, Domain, Integer, Ledger
 
-COLUMNS = ("milliseconds", "runs", "interrupted", "done", "killed", "tracebacks", "unnamed files", "unnamed charges")
+COLUMNS = (
+    "milliseconds",
+    "runs",
+    "interrupted",
+    "done",
+    "killed",
+    "tracebacks",
+    "at Python's start",
+    "unnamed files",
+    "unnamed charges",
+)
+PACKAGE = str(Path(glassine.__file__).parent)
 SPANS = ((0, 50), (50, 250), (250, 1_000), (1_000, 4_000))
 EACH = 25
 """Interrupts in each span."""
@@ -63,7 +75,8 @@ def interrupted(folder: Path, after: float) -> Counter[str]:
             "interrupted": status == 128 + signal.SIGINT,
             "done": status == 0,
             "killed": status < 0,
-            "tracebacks": "Traceback" in said,
+            "tracebacks": "Traceback" in said and PACKAGE in said,
+            "at Python's start": "Traceback" in said and PACKAGE not in said,
             "unnamed files": unnamed,
             "unnamed charges": charged,
         }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+# Importing typing takes longer than what stands before the handler of Ctrl-C otherwise; checkers take it as true.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 

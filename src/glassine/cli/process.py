@@ -11,7 +11,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+
+TYPE_CHECKING = False  # As in the room of exports
+if TYPE_CHECKING:
+    from typing import Any
 
 SAID = {signal.SIGINT: b"glassine: interrupted.\n", signal.SIGTERM: b"glassine: terminated.\n"}
 """Signals that end a command, and what is said of them; the exit status is 128 and their number."""
