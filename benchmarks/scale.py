@@ -64,7 +64,7 @@ KEYS += [
     for task in SHOWN
     for when in (BEFORE, "")
 ]
-KEYS += [{"records": "5000000", "engine": "dask", "task": task} for task in SHOWN]
+KEYS += [{"records": "10000000", "engine": engine, "task": task} for engine in DISTRIBUTED for task in SHOWN]
 
 
 def domain(*, thresholds: bool = True) -> Any:
@@ -320,7 +320,7 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
             cells[::2] = [f"{now} ({then})" for now, then in zip(cells[::2], before[::2], strict=True)]
         return [engine.title(), f"{int(records):,}", *cells]
 
-    sizes = (("dask", "1000000"), ("dask", "5000000"), ("spark", "1000000"))
+    sizes = [(engine, records) for engine in DISTRIBUTED for records in ("1000000", "10000000")]
     return {
         "distributed": markdown(
             ["engine", "records", "tree: CPU s (before)", "GB", "audit: CPU s (before)", "GB"],
