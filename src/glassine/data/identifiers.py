@@ -6,7 +6,17 @@ import re
 
 import numpy as np
 
-from glassine.data.inference import MANY_VALUES, NUMBERED, PEOPLE, SHARE, is_identifier_name, names_people
+from glassine.data.inference import (
+    MANY_VALUES,
+    NUMBERED,
+    PEOPLE,
+    SHARE,
+    are_handed_out,
+    is_identifier_name,
+    is_numbered,
+    names_people,
+    whole_numbers,
+)
 from glassine.domain.literals import is_missing
 from glassine.records.arrays import AnyArray
 
@@ -25,7 +35,12 @@ def identifies(name: str, column: AnyArray) -> bool:
     >>> clients, amounts = rng.integers(1000, 2 * 10**8, 9_000), rng.lognormal(8, 1, 9_000).round()
     >>> identifies("client_nbr", clients), identifies("credit_amount", amounts), identifies("client_nbr", clients % 8)
     (True, False, False)
+    >>> identifies("KD_NR", clients), identifies("KD_NR", clients % 8)
+    (True, False)
     """
+    whole = whole_numbers(column)
+    if whole is not None and is_numbered(name) and are_handed_out(whole, name):
+        return True
     if not is_identifier_name(name):
         return False
     present = column[~is_missing(column)]
