@@ -204,10 +204,7 @@ def _of_fit(remedy: Remedy, stated: Given) -> str:
     if "domain" in stated and stated.inferred:
         return f"replace the inferred ranges and categories of `{stated['domain']}` by public ones, then {AUDIT_AGAIN}"
     if "domain" not in stated and "data" in stated:
-        return (
-            f"`--domain {stated.draft}`, drafted with `{stated.drafting}`. Replace its inferred ranges and categories "
-            f"by public ones, then {AUDIT_AGAIN}"
-        )
+        return f"pass a public domain first, `--domain FILE`, then {AUDIT_AGAIN}"
     parameters = dict(remedy.parameters)
     learner, epsilon = str(parameters.pop("model", "tree")), parameters.pop("epsilon", 1)
     # Who counts people wants a guarantee for people: how many records of each are kept is for the user to say.

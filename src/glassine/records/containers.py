@@ -289,7 +289,7 @@ def streamed(frame: nw.LazyFrame[Any]) -> Iterator[dict[str, Plain]]:
             for part in native.collect_batches(chunk_size=BATCH, maintain_order=True):
                 yield part.to_dict()
         elif frame.implementation.is_duckdb():
-            for batch in native.to_arrow_reader(BATCH):
+            for batch in _signed(native).to_arrow_reader(BATCH):
                 # Of some types, such as intervals, Polars makes no column.
                 yield dict(zip(batch.schema.names, map(_of_arrow, batch.columns), strict=True))
         else:
@@ -301,6 +301,21 @@ def streamed(frame: nw.LazyFrame[Any]) -> Iterator[dict[str, Plain]]:
             f"the engine of the lazy frame failed with {type(error).__name__}.",
             remedy="Collect the frame to see why: the engine's message may quote a record.",
         ) from None
+
+
+def _signed(relation: Any) -> Any:
+    """Return a relation of DuckDB without unsigned whole numbers of 128 bits: the upper half would turn negative."""
+    if "UHUGEINT" not in map(str, relation.types):
+        return relation
+    names = ['"' + name.replace('"', '""') + '"' for name in relation.columns]
+    # The largest signed one is beyond every bound as well.
+    columns = [
+        f"CASE WHEN {name} IS NOT NULL THEN least({name}, {2**127 - 1}::UHUGEINT)::HUGEINT END AS {name}"
+        if str(kind) == "UHUGEINT"
+        else name
+        for name, kind in zip(names, relation.types, strict=True)
+    ]
+    return relation.project(", ".join(columns))
 
 
 def _of_pandas(series: Any) -> Plain:
