@@ -305,17 +305,12 @@ def streamed(frame: nw.LazyFrame[Any]) -> Iterator[dict[str, Plain]]:
 
 def _signed(relation: Any) -> Any:
     """Return a relation of DuckDB without unsigned whole numbers of 128 bits: the upper half would turn negative."""
-    if "UHUGEINT" not in map(str, relation.types):
-        return relation
-    names = ['"' + name.replace('"', '""') + '"' for name in relation.columns]
+    named = zip(relation.columns, map(str, relation.types), strict=True)
+    large = ['"' + name.replace('"', '""') + '"' for name, kind in named if kind == "UHUGEINT"]
     # The largest signed one is beyond every bound as well.
-    columns = [
-        f"CASE WHEN {name} IS NOT NULL THEN least({name}, {2**127 - 1}::UHUGEINT)::HUGEINT END AS {name}"
-        if str(kind) == "UHUGEINT"
-        else name
-        for name, kind in zip(names, relation.types, strict=True)
-    ]
-    return relation.project(", ".join(columns))
+    most = f"{2**127 - 1}::UHUGEINT)::HUGEINT END AS"
+    parts = ", ".join(f"CASE WHEN {name} IS NOT NULL THEN least({name}, {most} {name}" for name in large)
+    return relation.project(f"* REPLACE ({parts})") if large else relation
 
 
 def _of_pandas(series: Any) -> Plain:
