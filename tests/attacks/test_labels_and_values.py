@@ -14,7 +14,7 @@ from glassine.attacks.labels import disclose_labels
 from glassine.attacks.outcome import for_public
 from glassine.attacks.values import leak_values, thresholds_of
 from glassine.data import infer_domain
-from glassine.data.inference import columns
+from glassine.data.table import columns
 from glassine.domain import Between, Category, OneOf
 from glassine.models import Branch, DecisionTree, Evidence, Node
 

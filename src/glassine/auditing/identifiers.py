@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from glassine.attacks.outcome import RecordNote
 from glassine.auditing.inputs import MOST_HINTS, AuditInputs
-from glassine.data.identifiers import identifies
-from glassine.data.inference import is_identifier_name, repeats
+from glassine.data.identifiers import identifies, is_identifier_name, repeats
 from glassine.errors import first_of, parameter
 from glassine.records.containers import is_lazy
 

@@ -29,10 +29,10 @@ from glassine.codec import Codec, Field, optional, record
 from glassine.comparison.candidates import CANDIDATES, CONSTANT, Shape
 from glassine.comparison.records import Labelled, NumberTarget, Sides, read_labelled
 from glassine.comparison.values import NO_PARTS, Comparison, Figures, Kind, Result, Row
-from glassine.data.inference import columns
 from glassine.data.labels import Sample
 from glassine.data.slices import Progress
 from glassine.data.store import ResultKind, RunStore
+from glassine.data.table import columns
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import to_dict

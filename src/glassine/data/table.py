@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.persons import Persons, stated_persons
+from glassine.data.values import as_declared, as_they_are
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.records.cells import Coded, FlagArray, Plain
 from glassine.records.containers import Opened, batches, is_distributed
-from glassine.records.values import as_declared, as_they_are
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
 
@@ -283,6 +283,19 @@ def with_persons(data: object, persons: object, what: str = "data") -> RecordTab
     whose = stated_persons(values, len(table), what, column)
     kept = table if column is None else table.restrict(name for name in table.names if name != column)
     return replace(kept, persons=whose)
+
+
+def eager(frame: object) -> nw.DataFrame[Any]:
+    """Return any frame as an eager narwhals frame with at least one row."""
+    data = as_table(frame).frame
+    if len(data) == 0:
+        raise InvalidDataError(NO_RECORDS)
+    return data
+
+
+def columns(frame: object) -> dict[str, AnyArray]:
+    """Return the columns of any frame as NumPy arrays, shape (n,); gaps are NaN in numbers and None elsewhere."""
+    return frame if isinstance(frame, dict) else as_table(frame).arrays
 
 
 def collect(frame: Frame) -> nw.DataFrame[Any]:

@@ -26,8 +26,8 @@ from glassine.attacks.disclosure.people import true_table
 from glassine.attacks.disclosure.predictions import Holdout, quality, read_holdout
 from glassine.attacks.remedy_table import DisclosureRemedy, Kind, RemedyTable, figures_of
 from glassine.codec import record
-from glassine.data.inference import columns as read_columns
 from glassine.data.store import ResultKind, RunStore
+from glassine.data.table import columns as read_columns
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
 from glassine.domain.domain import to_dict

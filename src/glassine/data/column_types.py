@@ -5,16 +5,17 @@ No value depends on it: a text is read as the same value in a column of any type
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from glassine.domain.attributes import Attribute, Integer, Real
+from glassine.domain.attributes import LARGEST, Attribute, Integer, Real
 from glassine.domain.literals import EXACT
-from glassine.records.arrays import Bools, Ints
-from glassine.records.cells import numbers_of_texts
+from glassine.records.arrays import Array, Bools, Ints
+from glassine.records.cells import Flag, Reader
 from glassine.records.columns import values_of
 from glassine.records.files import THOUSANDS, with_points
 from glassine.records.headers import CsvDialect
@@ -60,6 +61,18 @@ def typed(texts: pl.Series, attribute: Attribute, missing: Collection[str], comm
     return texts
 
 
+def numbers_of_texts(texts: pl.Series) -> Array:
+    """Return :func:`number_of` of each text as a double, NaN where it writes none.
+
+    Examples
+    --------
+    >>> numbers_of_texts(pl.Series(["1e3", "true", "x"])).tolist()
+    [1000.0, 1.0, nan]
+    """
+    numbers, flags = Reader(Real(-LARGEST, LARGEST, missing=True)).column(texts)
+    return np.where(flags == Flag.INFINITE, np.copysign(math.inf, numbers), numbers)
+
+
 def inferred(columns: Sequence[pl.Series], dialect: CsvDialect) -> list[pl.Series]:
     """Return columns of texts, each in the type that all its texts have in common, with nulls for gaps."""
     # Columns are looked at one below the other: files have thousands of short ones, and each question takes its time.
@@ -102,7 +115,7 @@ def _inferred_alike(columns: Sequence[pl.Series], dialect: CsvDialect) -> list[p
     # Whole numbers beyond 64 bits name things: as doubles, two of them would be one.
     rest = rest.without(rest.where(lambda texts: texts.str.contains(DIGITS) | texts.is_null()))
     plain, fractions = rest.attempted(_numeral)
-    whole = wholes.without(padded).places.tolist()
+    whole = {*wholes.without(padded).places.tolist()}
     for place, column in (
         *((place, column) for place, column in numbers if place in whole),
         *truths.converted(lambda texts: texts.str.to_lowercase() == "true"),
