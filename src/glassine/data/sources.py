@@ -10,12 +10,12 @@ from pathlib import Path
 import narwhals as nw
 import polars as pl
 
-from glassine.data.column_types import inferred, typed
 from glassine.data.csv_records import differs, texts_of
 from glassine.data.table import ParsedFile, RecordTable
 from glassine.domain import Domain
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError
+from glassine.records.column_types import inferred, typed
 from glassine.records.files import (
     as_written,
     check_declared,

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.persons import Persons, stated_persons
-from glassine.data.values import as_declared, as_they_are
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.records.cells import Coded, FlagArray, Plain
 from glassine.records.containers import Opened, batches, is_distributed
+from glassine.records.values import as_declared, as_they_are
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
 
