@@ -329,7 +329,7 @@ def _at_least(n: int) -> int:
 
 
 def _by_numbers(subject: SeveralRegressionsSubject) -> Fact[FittedValues]:
-    """Return what follows without the data: nothing new where all are of the same records and one table has all columns.
+    """Return what follows without the data: nothing new where all are of the same records, and one has all columns.
 
     Else columns of two tables together may hold one person, such as those of the people above 40 and above 41.
     """
