@@ -453,7 +453,7 @@ def _result(
         accused=people.rows(sorted(accused)),
         n_named=int(judged[1].sum()),
         groups=tuple(sorted(people.rows(group) for group in groups if accused.isdisjoint(group))),
-        cleared=people.all_rows(cleared),
+        cleared=tuple(np.flatnonzero(np.isin(people.codes, cleared)).tolist()),
         pairs=tuple(pairs),
         chance=chance,
         expected_by_chance=float(sum(rates[match.split.attribute] for match in matches)),
