@@ -15,7 +15,7 @@ import numpy as np
 from glassine.domain import Between, Binary, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar, exact
 from glassine.domain.domain import product
-from glassine.domain.measures import measures
+from glassine.domain.grid import measures
 from glassine.domain.shares import Shares
 from glassine.errors import InvalidModelError, first_of
 from glassine.records.arrays import AnyArray, Indices

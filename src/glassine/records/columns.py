@@ -23,6 +23,13 @@ GAP = -3
 """Code of a missing value that the attribute does not allow; no record keeps it."""
 
 
+def read_only(array: AnyArray) -> AnyArray:
+    """Return a view that no reader can write through: readers share arrays, which may be the caller's own memory."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class ConformedColumns:
     """Records that conform to a domain, column by column.

@@ -13,14 +13,13 @@ import numpy.typing as npt
 from glassine.attacks.membership.outputs import LabelledRecords, as_fitted, asking, class_text
 from glassine.data.table import RecordTable
 from glassine.domain import Between
-from glassine.domain.attributes import LARGEST, Real
 from glassine.domain.literals import is_missing
 from glassine.domain.single import single_sides
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError, parameter
 from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
 from glassine.models.records import read_records
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
-from glassine.records.cells import Flag, Reader
+from glassine.records.cells import ANY_NUMBER, Flag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -257,7 +256,7 @@ def _thresholds(
 
 def column_of_numbers(column: AnyArray, name: str) -> Array:
     """Return a column of numbers, gaps as NaN."""
-    numbers, flags = Reader(Real(-LARGEST, LARGEST, missing=True)).column(column)
+    numbers, flags = ANY_NUMBER.column(column)
     if (flags == Flag.UNDECLARED).any():
         raise InvalidDataError(
             f"column {name!r} of the candidates holds text where the tree needs numbers.",
