@@ -411,11 +411,9 @@ class Reader:
         )
 
 
+# An attribute that has every number, and gaps; and what reads it.
 NUMBER = Real(-LARGEST, LARGEST, missing=True)
-"""An attribute that has every number, and gaps."""
-
 ANY_NUMBER = Reader(NUMBER)
-"""What reads every number."""
 
 
 def _all_ok(n: int) -> FlagArray:
