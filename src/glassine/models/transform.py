@@ -14,7 +14,7 @@ import numpy as np
 
 from glassine.budget import current
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Literal, OneOf
-from glassine.domain.measures import measures
+from glassine.domain.grid import measures
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 from glassine.models.tree import Branch, DecisionTree, Node
