@@ -12,7 +12,7 @@ from glassine.auditing.identifiers import identifiers_of
 from glassine.auditing.inputs import AuditInputs, DataComparison, check_sensitive, compare_records
 from glassine.auditing.policy import Policy
 from glassine.auditing.subject import OpenedModel, Subject
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError
 

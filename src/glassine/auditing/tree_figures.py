@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from glassine.attacks.outcome import UNCOVERED, Failed, Measured, NotApplicable, Outcome, RecordNote
-from glassine.attacks.values import thresholds_of
+from glassine.attacks.value_leakage import thresholds_of
 from glassine.auditing.describe import describe_guarantee, describe_model
 from glassine.auditing.findings import (
     OF_THE_MODEL,
@@ -32,7 +32,7 @@ from glassine.auditing.reconstruction import (
     hide_subgroups,
 )
 from glassine.auditing.subject import WEIGHED, OpenedModel, Raw, Subject
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
 from glassine.errors import CostLimitError, InvalidDataError, InvalidModelError

@@ -12,9 +12,9 @@ import numpy as np
 from glassine.data.slices import Progress
 from glassine.privacy.accounting import Event, Parallel, RepeatedSelection, Selection
 from glassine.privacy.exact import Number
+from glassine.privacy.private_selection import RunCount
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid
-from glassine.privacy.selection import RunCount
 from glassine.records.arrays import Bools
 from glassine.sealed import draws
 from glassine.sealed.accounts import Allowance

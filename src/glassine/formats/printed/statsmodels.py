@@ -10,7 +10,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
 from glassine.formats.format import of_text
-from glassine.formats.printed.conditions import NUMBER, plain
+from glassine.formats.printed.rule_conditions import NUMBER, plain
 from glassine.formats.regressions import MINUS, RegressionBuilder, factors_of, flag, half_step, link_of, number
 from glassine.models.regression import FitStatistics, RegressionModel
 

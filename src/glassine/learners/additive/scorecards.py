@@ -13,11 +13,11 @@ from glassine.data.labels import target_name
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
+from glassine.learners.additive.additive_fit import Card
 from glassine.learners.additive.calibration import calibrate
 from glassine.learners.additive.estimators import AdditiveClassifier, PrivateEBMClassifier
-from glassine.learners.additive.fitting import Card
 from glassine.learners.additive.grids import public_grids
-from glassine.learners.additive.publishing import declared_bins
+from glassine.learners.additive.published_scores import declared_bins
 from glassine.learners.additive.ridge import Design, fit_cells, quantiles
 from glassine.learners.additive.targets import Target, Training
 from glassine.learners.estimator import OrdinaryLearner, fitted
