@@ -34,8 +34,8 @@ from glassine.learners.antecedents import (  # noqa: E402 - after the path is se
 )
 from glassine.learners.greedy.greedy_plan import MECHANISMS  # noqa: E402
 from glassine.learners.greedy.growth import bit_set_bytes  # noqa: E402
-from glassine.learners.greedy.ordinary_rule_lists import GreedyRuleListClassifier  # noqa: E402
-from glassine.learners.greedy.private_rule_lists import PrivateGreedyRuleListClassifier  # noqa: E402
+from glassine.learners.greedy.ordinary_lists import GreedyRuleListClassifier  # noqa: E402
+from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier  # noqa: E402
 from papers.common.results import Row, one, say  # noqa: E402
 from papers.common.tables import markdown  # noqa: E402
 

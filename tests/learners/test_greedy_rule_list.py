@@ -24,8 +24,8 @@ from glassine.domain import Between, ExactlyOne, OneOf
 from glassine.errors import BudgetExceededError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
 from glassine.formats import fingerprint
 from glassine.learners.greedy.greedy_plan import MECHANISMS
-from glassine.learners.greedy.ordinary_rule_lists import GreedyRuleListClassifier
-from glassine.learners.greedy.private_rule_lists import PrivateGreedyRuleListClassifier
+from glassine.learners.greedy.ordinary_lists import GreedyRuleListClassifier
+from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier
 from glassine.privacy import accounting
 
 WITH_DELTA = ("smooth-laplace", "global-gaussian")

@@ -15,7 +15,7 @@ from glassine.domain import AtMostOne, Between, ExactlyOne, Implies, OneOf
 from glassine.errors import InvalidDataError, InvalidDomainError
 from glassine.learners.antecedents import Antecedent, PoolPlan
 from glassine.learners.greedy.growth import GreedyPool
-from glassine.learners.greedy.private_rule_lists import PrivateGreedyRuleListClassifier
+from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.records.reading import read_checked
 from glassine.sealed import rule_choices

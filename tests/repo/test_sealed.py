@@ -37,26 +37,26 @@ SEALED = (
     *(
         f"learners/additive/{name}.py"
         for name in (
-            *("boosting", "budget", "calibration", "estimators", "fitting", "grids", "memory"),
-            *("pairs", "penalized", "publishing", "smoothing"),
+            *("boosting", "additive_budget", "calibration", "estimators", "additive_fit", "grids", "table_memory"),
+            *("pairs", "penalized", "published_scores", "smoothing"),
         )
     ),
     *(
         f"learners/summaries/{name}.py"
         for name in (
-            "additive",
+            "additive_from_tables",
             "estimates",
-            "estimator",
-            "intervals",
+            "private_summary",
+            "noisy_intervals",
             "junction_tree",
-            "measuring",
-            "release",
+            "measured_figures",
+            "released_tables",
             "released",
         )
     ),
     "learners/exhaustive/private.py",
     "learners/antecedents.py",
-    "learners/greedy/private_rule_lists.py",
+    "learners/greedy/private_lists.py",
     "learners/greedy/greedy_plan.py",
     "learners/publishing.py",
     "learners/ranges.py",
@@ -66,7 +66,7 @@ SEALED = (
 
 UNSEALED = (
     "surrogates: what private explanations ask the black box on",
-    "learners/intake, reading, additive/records, additive/targets: lazy frames that an engine counts, and fits without "
+    "learners/intake, training_data, additive/engine_counts, additive/targets: lazy frames that an engine counts, and fits without "
     "a public domain",
 )
 """What passes the door, but still holds records in code of its own."""

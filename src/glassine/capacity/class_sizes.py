@@ -18,7 +18,7 @@ def tree_bits(questions: int, depth: int, leaf_values: int = 1) -> float:
 
     Guarantee
     ---------
-    Every tree of the class has its own number of so many bits. See ``codes.md``.
+    Every tree of the class has its own number of so many bits. See ``class_sizes.md``.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def tree_length(leaves: int, questions: int, leaf_values: int = 1) -> float:
     Guarantee
     ---------
     The lengths of all trees meet Kraft's inequality, so that the length of the published tree may take the place of the
-    class in :func:`~glassine.capacity.conditional_bits`. See ``codes.md``.
+    class in :func:`~glassine.capacity.conditional_bits`. See ``class_sizes.md``.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def multiway_bits(values: Sequence[int], depth: int, leaf_values: int = 1) -> fl
     Guarantee
     ---------
     Every tree of the class has its own number of so many bits; which values have a branch is among them. See
-    ``codes.md``.
+    ``class_sizes.md``.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def rule_list_bits(antecedents: int, rules: int, values: int = 1) -> float:
 
     Guarantee
     ---------
-    Every list of the class has its own number of so many bits. See ``codes.md``.
+    Every list of the class has its own number of so many bits. See ``class_sizes.md``.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def scorecard_bits(items: int, most_items: int, most_points: int, intercepts: in
     Guarantee
     ---------
     Every card of the class has its own number of so many bits; the risks at the totals are not among them. See
-    ``codes.md``.
+    ``class_sizes.md``.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def additive_bits(bins: int, levels: int, intercepts: int = 1) -> float:
 
     Guarantee
     ---------
-    Every such model has its own number of so many bits. See ``codes.md``.
+    Every such model has its own number of so many bits. See ``class_sizes.md``.
 
     Parameters
     ----------

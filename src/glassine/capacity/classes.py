@@ -91,7 +91,7 @@ class DeclaredClass:
 
     Guarantee
     ---------
-    None on its own: a bound holds only if the class was fixed before the draw. See ``codes.md``.
+    None on its own: a bound holds only if the class was fixed before the draw. See ``class_sizes.md``.
 
     Attributes
     ----------

@@ -58,7 +58,7 @@ def complexity_bits(cells: int, n: int) -> float:
     ---------
     If a structure of L bits with ``cells`` cells is chosen by a symmetric rule on n independent records, and the exact
     counts of its cells are published, then sum_i I(X_i; M) is at most L plus the result. It also holds given one
-    published model, with L from :func:`~glassine.capacity.conditional_bits`. See ``counts.md``.
+    published model, with L from :func:`~glassine.capacity.conditional_bits`. See ``exact_counts.md``.
 
     Parameters
     ----------
@@ -98,7 +98,8 @@ def mean_fit_bits(structure_bits: float, cells: int) -> float:
 
     Guarantee
     ---------
-    For a structure of mean length ``structure_bits`` that any rule selects on independent records. See ``counts.md``.
+    For a structure of mean length ``structure_bits`` that any rule selects on independent records. See
+    ``exact_counts.md``.
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ def free_counts_bits(structure_bits: float, cells: int) -> float:
     Guarantee
     ---------
     As for :func:`complexity_bits`, with L the mean length of the structure. It holds on average only, not given one
-    published model. See ``counts.md``.
+    published model. See ``exact_counts.md``.
 
     Parameters
     ----------
@@ -160,7 +161,7 @@ def counts_given_frame(structure_bits: float, members: Sequence[int], frame: Seq
     ---------
     Half of the persons of a frame are drawn without replacement. Except with probability ``delta`` over the draw, the
     bits about membership given the published model, summed over the persons, are at most the result, for any learner.
-    See ``counts.md``.
+    See ``exact_counts.md``.
 
     Parameters
     ----------

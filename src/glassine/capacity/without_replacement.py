@@ -47,7 +47,7 @@ def design_bits(bits: float, population: int, sample: int) -> float:
     Guarantee
     ---------
     If ``sample`` of ``population`` persons are drawn at random without replacement and I(U; M) is at most ``bits``,
-    then sum_i I(U_i; M) is at most the result. The bits alone are no bound. See ``draws.md``.
+    then sum_i I(U_i; M) is at most the result. The bits alone are no bound. See ``without_replacement.md``.
 
     Parameters
     ----------
@@ -80,7 +80,8 @@ def strata_bits(bits: float, sizes: Sequence[int], samples: Sequence[int]) -> fl
 
     Guarantee
     ---------
-    As for :func:`design_bits`, with the dependences of all strata added and nothing refunded. See ``draws.md``.
+    As for :func:`design_bits`, with the dependences of all strata added and nothing refunded. See
+    ``without_replacement.md``.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def conditional_bits(bits: float, delta: float) -> float:
     ---------
     For any class or code that was fixed before the draw, except with probability ``delta`` over the draw, the posterior
     of the data given the published model has at most 2 ** result times its prior density. Then every bound of this room
-    that says so holds given the model, for all attacks at once. See ``draws.md``.
+    that says so holds given the model, for all attacks at once. See ``without_replacement.md``.
 
     Parameters
     ----------

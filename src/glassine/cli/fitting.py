@@ -362,8 +362,8 @@ def _learner(request: FitRequest, number: bool) -> Any:
             return estimators.PrivateEBMRegressor if number else estimators.PrivateEBMClassifier
         return ordinary.EBMRegressor if number else ordinary.EBMClassifier
     if request.model == GREEDY:
-        from glassine.learners.greedy.ordinary_rule_lists import GreedyRuleListClassifier
-        from glassine.learners.greedy.private_rule_lists import PrivateGreedyRuleListClassifier
+        from glassine.learners.greedy.ordinary_lists import GreedyRuleListClassifier
+        from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier
 
         return PrivateGreedyRuleListClassifier if request.private else GreedyRuleListClassifier
     from glassine.learners.exhaustive import optimal, private

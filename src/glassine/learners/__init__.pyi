@@ -15,10 +15,8 @@ from glassine.learners.exhaustive.private import PrivateRuleListClassifier as Pr
 from glassine.learners.exhaustive.private import PrivateTreeClassifier as PrivateTreeClassifier
 from glassine.learners.exhaustive.private import PrivateTreeRegressor as PrivateTreeRegressor
 from glassine.learners.exhaustive.sizes import suggested_depth as suggested_depth
-from glassine.learners.greedy.ordinary_rule_lists import GreedyRuleListClassifier as GreedyRuleListClassifier
-from glassine.learners.greedy.private_rule_lists import (
-    PrivateGreedyRuleListClassifier as PrivateGreedyRuleListClassifier,
-)
+from glassine.learners.greedy.ordinary_lists import GreedyRuleListClassifier as GreedyRuleListClassifier
+from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier as PrivateGreedyRuleListClassifier
 from glassine.learners.multiway_tree import MultiwayTreeClassifier as MultiwayTreeClassifier
 from glassine.learners.search import PrivateSearchCV as PrivateSearchCV
 from glassine.learners.summaries.private_summary import PrivateSummary as PrivateSummary

@@ -165,7 +165,7 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
     -----
     Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, or with ``persons`` all
     records of one person, of everything that is kept; delta is 0 unless the estimator needs one. See ``search.md``,
-    ``privacy/selection.md`` and :attr:`certificate_`.
+    ``privacy/private_selection.md`` and :attr:`certificate_`.
 
     Assumptions: As for the estimator; the grid and all parameters are public. Running time, which depends on the number
     of fits, is not observed.

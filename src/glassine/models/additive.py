@@ -223,7 +223,7 @@ class AdditiveModel(Displayed, ScoringModel):
         Guarantee
         ---------
         That of the model: the lines follow from the published scores, counts and ranges alone; see
-        ``models/linear.md``.
+        ``models/to_linear.md``.
 
         Raises
         ------

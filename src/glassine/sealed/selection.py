@@ -42,7 +42,7 @@ def best_of_runs(
     Where one record changes the law of ``run`` but no score of a given result, and ``run`` is (e, d)-differentially
     private: ((2 + shape) e, mean d)-differentially private. Where one record changes scores alone, each in one
     direction by at most ``sensitivity``: ``epsilon``-differentially private. For unseeded ``randomness``; see
-    ``privacy/selection.md``. The number of runs, and the other results, are not to be released.
+    ``privacy/private_selection.md``. The number of runs, and the other results, are not to be released.
 
     Parameters
     ----------

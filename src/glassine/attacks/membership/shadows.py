@@ -104,7 +104,7 @@ def shadow_learner(model: DecisionTree | RuleList, records: object) -> Any:
     3
     """
     if isinstance(model, RuleList):
-        from glassine.learners.greedy.ordinary_rule_lists import GreedyRuleListClassifier
+        from glassine.learners.greedy.ordinary_lists import GreedyRuleListClassifier
 
         return GreedyRuleListClassifier(max_rules=max(1, len(model.rules)), min_support=0.0)
     from sklearn.compose import ColumnTransformer

@@ -288,7 +288,7 @@ def fit_model(
     Guarantee
     ---------
     Of :class:`Private` the budget's (epsilon, delta): for every outcome, a filter keeps the squared mu of all releases
-    within the budget's; see ``fitting.md`` and ``privacy/loss_distributions.md``. Of :class:`Ordinary` none.
+    within the budget's; see ``additive_fit.md`` and ``privacy/loss_distributions.md``. Of :class:`Ordinary` none.
     """
     run = _Run(training=training, plan=plan, privacy=privacy, source=source, progress=progress)
     stage: Callable[[_Run], AdditiveModel] = _penalized if plan.algorithm == "penalized" else _boosting

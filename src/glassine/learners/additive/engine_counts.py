@@ -32,7 +32,7 @@ class CountedRecords:
     each term and record.
 
     Guarantee: none. All counts are exact and whole, and the passes do not distinguish records of one group and class.
-    Therefore what is released has the law that it has for records in memory. See ``records.md``.
+    Therefore what is released has the law that it has for records in memory. See ``engine_counts.md``.
     """
 
     intake: EngineIntake  # The records, and the domain that distinguishes undeclared categories from missing ones

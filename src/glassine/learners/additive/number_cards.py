@@ -71,8 +71,8 @@ class PrivateScorecardRegressor(PrivateEBMRegressor):
     Notes
     -----
     Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, or with ``persons`` all
-    records of one person. It is that of the additive model, of which the card is a function: see ``fitting.md`` and
-    ``models/rounding.md``.
+    records of one person. It is that of the additive model, of which the card is a function: see ``additive_fit.md``
+    and ``models/rounding.md``.
 
     Examples
     --------

@@ -83,7 +83,7 @@ class PrivateScorecardClassifier(CardClassifier, PrivateEBMClassifier):
     Notes
     -----
     Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, or with ``persons`` all
-    records of one person, of items, points, risks and intervals. See ``fitting.md``, ``calibration.md`` and
+    records of one person, of items, points, risks and intervals. See ``additive_fit.md``, ``calibration.md`` and
     :attr:`certificate_`.
 
     Edge cases: With little budget no item may be found; the card is then the released base rate alone.

@@ -59,7 +59,7 @@ def most_released(grids: Sequence[Grid], target: Target, algorithm: str, pairs: 
 
     Guarantee
     ---------
-    none: both follow from public quantities, for the slack of discrete noise; see ``fitting.md``.
+    none: both follow from public quantities, for the slack of discrete noise; see ``additive_fit.md``.
     """
     # Of a number that is not cut by the user no more bins are made, whatever the noise; one more is for missing values.
     bins = [most_bins(grid) - 1 for grid in grids]

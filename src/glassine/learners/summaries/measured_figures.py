@@ -188,7 +188,7 @@ def plan_measurement(
     Guarantee
     ---------
     epsilon-DP of the measurement for adding or removing one record, or all records of one person, the model being
-    fixed; see ``measuring.md``.
+    fixed; see ``measured_figures.md``.
     """
     training, unit = Training.of(metadata), metadata.unit
     check_model(model, training.target, list(training.domain))
@@ -237,7 +237,7 @@ def release_measurement(
     Guarantee
     ---------
     epsilon-DP of the account for adding or removing one record, or all records of one person, the model being fixed;
-    see ``measuring.md``.
+    see ``measured_figures.md``.
     """
     target = training.target
     share = Fraction(1, len(questions))

@@ -123,7 +123,7 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
     -----
     Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, or with ``persons`` all
     records of one person, of the summary and of all that its methods return, together and however often they are
-    called: see ``learners/summaries/release.md`` and :attr:`certificate_`.
+    called: see ``learners/summaries/released_tables.md`` and :attr:`certificate_`.
 
     Assumptions: as for :class:`~.PrivateEBMClassifier`.
 
@@ -333,7 +333,7 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
         keep some aside.
 
         **Guarantee**: ``epsilon``-differential privacy of the measurement alone, for one record or, as in the summary,
-        one person; on the summary's records it adds to what the summary spent. See ``measuring.md``.
+        one person; on the summary's records it adds to what the summary spent. See ``measured_figures.md``.
 
         Parameters
         ----------

@@ -67,7 +67,7 @@ SCORES, SQUARES = "dependence of all pairs", "sum of squares of the target"
 ROUNDING = 1e-6
 """Relative error of a deviation that is reckoned again."""
 
-PROOF = "learners/summaries/release.md"
+PROOF = "learners/summaries/released_tables.md"
 
 ROUNDS = 2
 """Rounds: the second corrects what the first, under a worse model, left. A third gained nothing on Adult."""
@@ -88,7 +88,7 @@ def release_summary(oracle: GaussianOracle, grids: tuple[Grid, ...], target: Tar
     Guarantee
     ---------
     The budget's (epsilon, delta): for every outcome, a filter keeps the squared mu of all releases within the budget's;
-    see ``release.md``.
+    see ``released_tables.md``.
     """
     shares = OF_CLASSES if target.classes is not None else OF_NUMBERS
     levels = {"n_classes": n_cells_of(target), "parts": 1 if target.classes is not None else PARTS}
@@ -135,12 +135,12 @@ def release_following(
 ) -> ReleasedSummary:
     """Release the tables of a summary whose bins, pairs and models of the rounds are those of a released one.
 
-    Tables of the same plan can be added: see ``release.md``.
+    Tables of the same plan can be added: see ``released_tables.md``.
 
     Guarantee
     ---------
     The budget's (epsilon, delta): nothing that is asked depends on records but through ``plan``, which is public here;
-    see ``release.md``.
+    see ``released_tables.md``.
     """
     shares = FOLLOWING_CLASSES if target.classes is not None else FOLLOWING_NUMBERS
     n_classes = n_cells_of(target)
@@ -302,11 +302,11 @@ def _most_noise(released: ReleasedSummary) -> float:
 
 
 def _release_tables(oracle: SumsOracle, portion: Portion, name: str, question: Tables) -> tuple[list[Array], float]:
-    """Release tables of counts, in each of which a record is in one cell, or in two by parts; see ``release.md``.
+    """Release tables of counts, in each of which a record is in one cell, or in two by parts.
 
     Guarantee
     ---------
-    ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``release.md``.
+    ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``released_tables.md``.
     """
     axes, n_classes = question.terms.axes, question.n_classes
     shapes = [(*(axes[k].n_bins for k in place), n_classes) for place in question.places]
@@ -324,7 +324,7 @@ def _release_scores(
 
     Guarantee
     ---------
-    ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``release.md``.
+    ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``released_tables.md``.
     """
     pairs = [(a, b) for (a, b), _ in question.models]
     drawing = oracle.release(
@@ -338,7 +338,7 @@ def _release_squares(oracle: SumsOracle, portion: Portion) -> tuple[float, float
 
     Guarantee
     ---------
-    ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``release.md``.
+    ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``released_tables.md``.
     """
     question = Squares()
     drawing = oracle.release(SumsRelease(name=SQUARES, squared=question.squared, values=1, proof=PROOF), portion)
@@ -384,7 +384,7 @@ def most_released(grids: Sequence[Grid], target: Target) -> tuple[int, int]:
 
     Guarantee
     ---------
-    none: both follow from public quantities, for the slack of discrete noise; see ``release.md``.
+    none: both follow from public quantities, for the slack of discrete noise; see ``released_tables.md``.
     """
     levels = max((len(grid.sizes) for grid in grids), default=1)
     n_classes = n_cells_of(target)
@@ -407,7 +407,7 @@ def release_rounds(
 
     Guarantee
     ---------
-    ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``release.md``.
+    ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``released_tables.md``.
     """
     coarse = released.coarse
     terms = Terms(grids=grids, axes=tuple(coarse[k] for k in released.useful))

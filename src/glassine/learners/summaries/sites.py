@@ -85,7 +85,8 @@ def merged(
 
     Guarantee
     ---------
-    That of :func:`glassine.learners.merge`: the summary is a function of those of the sites; see ``release.md``.
+    That of :func:`glassine.learners.merge`: the summary is a function of those of the sites; see
+    ``released_tables.md``.
 
     Raises
     ------

@@ -95,7 +95,7 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
     -----
     Guarantee: with ``accounting="strict"``: ``(epsilon, delta)``-differential privacy for adding or removing one
     record, or with ``persons`` all records of one person, of everything that is kept; delta is 0 unless the mechanism
-    needs one. With ``accounting="published"``: none. See ``estimator.md`` and :attr:`certificate_`.
+    needs one. With ``accounting="published"``: none. See ``private_lists.md`` and :attr:`certificate_`.
 
     Assumptions: As for :class:`~.PrivateTreeClassifier`.
 
