@@ -56,7 +56,7 @@ UNKNOWN_COLUMNS = (
 class Fitted:
     """A regression beside its training records: those without a gap."""
 
-    design: Array  # The columns, the intercept first, shape (n, 1 + columns)
+    design: Array  # The columns, the intercept first (0 where none was fitted), shape (n, 1 + columns)
     weights: Array | None  # Variance of each outcome at its fitted value, shape (n,); None of an unknown link
     complete: Bools  # Which of all records have no gap
 
@@ -164,7 +164,8 @@ def _fitted(model: RegressionModel, table: RecordTable, target: str | None) -> F
     complete = np.asarray(~np.isnan(columns).any(axis=1))
     if target in table.arrays:
         complete = np.asarray(complete & ~is_missing(table.arrays[target]))
-    design = np.column_stack([np.ones(int(complete.sum())), columns[complete]])
+    first = np.full(int(complete.sum()), float(model.has_intercept))
+    design = np.column_stack([first, columns[complete]])
     rows = {name: table.arrays[name][complete] for name in model.tested}
     weights: Array | None = None
     if model.link == "identity":

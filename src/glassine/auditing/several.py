@@ -74,16 +74,22 @@ class SeveralSubject(Subject):
         tables = [_as_regression(one) for one in plain]
         if any(table is not None for table in tables):
             return _of_regressions(value, tables, artefact, files, estimator)
-        if published.samples is not None:
-            raise InvalidParameterError(
-                f"{parameter('samples')} are of regressions; these models are judged by their counts.",
-                remedy="Leave them out.",
-            )
+        for name, stated in (("samples", published.samples is not None), ("same_records", published.same_records)):
+            if stated:
+                raise InvalidParameterError(
+                    f"{parameter(name)} is of regressions; these models are judged by their counts.",
+                    remedy="Leave it out.",
+                )
         return OpenedModel(kind=cls, artefact=artefact, value=value, files=files, estimator=estimator)
 
     @classmethod
     def of(cls, opened: OpenedModel, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return several models of the same records with the inputs of their audit."""
+        if inputs.target is not None:
+            raise InvalidParameterError(
+                f"several models are judged by their counts, and a {parameter('target')} has no meaning.",
+                remedy="Leave it out.",
+            )
         return cls.of_models(opened.value, inputs)
 
     @classmethod

@@ -100,6 +100,7 @@ OF_AUDITS = {
     "shadows": "--shadows",
     "sensitive": "--sensitive",
     "target": "--target",
+    "same_records": "--same-records",
     "memory_limit": "--memory-limit",
     "cpu_limit": "--cpu-limit",
 }

@@ -240,6 +240,12 @@ class RegressionModel(Displayed):
         return len(self.intercept)
 
     @property
+    def has_intercept(self) -> bool:
+        """Whether an intercept was fitted, as far as the file says it: one that is printed as 0 is one."""
+        stated, own = self.fit.n_parameters, len(self.effects) * max(1, self.n_outputs - 1)
+        return any(self.intercept) or self.intercept_errors is not None or stated is None or stated > own
+
+    @property
     def tested(self) -> tuple[str, ...]:
         """The attributes that some column reads, in order of the model's attributes."""
         read = {name for effect in self.effects for name in effect.attributes}
