@@ -66,8 +66,8 @@ SEALED = (
 
 UNSEALED = (
     "surrogates: what private explanations ask the black box on",
-    "learners/intake, training_data, additive/engine_counts, additive/targets: lazy frames that an engine counts, and fits without "
-    "a public domain",
+    "learners/intake, training_data, additive/engine_counts, additive/targets: lazy frames that an engine counts, and "
+    "fits without a public domain",
 )
 """What passes the door, but still holds records in code of its own."""
 
