@@ -31,7 +31,6 @@ from glassine.auditing.findings import (
     ModelSummary,
     TermFinding,
 )
-from glassine.auditing.identifiers import identifier_hint, people_hint
 from glassine.auditing.inputs import (
     AuditInputs,
 )
@@ -110,9 +109,7 @@ class AdditiveSubject(ModelSubject):
 
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield what is odd about the data, the domain and the log of edits."""
-        yield from people_hint(self.inputs)
-        yield from identifier_hint(self.identifiers[1])
-        yield from self.comparison.notes(self.inputs.suppression)
+        yield from self.record_notes()
         yield from self._beside_guarantee()
         if any(entry.origin == "counted" for entry in self.leakage.terms):
             yield RecordNote("The model does not publish exact sizes of bins: they were counted in the data.")
@@ -238,7 +235,7 @@ def _facts_of_values(additive: AdditiveSubject, outcome: object, raw: Raw) -> di
     bounded = claim is not None and not claim.caveats
     facts: dict[str, Fact[Any]] = {"thresholds": Measured(_thresholds(additive, bounded))}
     facts["named"] = Measured(_named(additive, bounded))
-    facts["identifiers"] = Measured(additive.identifiers[0])
+    facts["identifiers"] = Measured(additive.identifiers.tested)
     if additive.model.classes is None and not bounded:
         facts["contributions"] = _extremes(additive)
     return facts

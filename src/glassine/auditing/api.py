@@ -23,9 +23,8 @@ from glassine.domain.domain import check_domain
 from glassine.domain.literals import attributes_of
 from glassine.errors import GlassineError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import EnsembleFile, ModelFile, as_model
-from glassine.formats.builder import beside_target
 from glassine.formats.canonical import FileForm
-from glassine.formats.loading import is_estimator
+from glassine.formats.loading import beside_target, is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
 from glassine.records.containers import is_lazy
@@ -147,6 +146,9 @@ def audit(
         settings=settings,
         policy=limits,
         needs_domain=not attack,
+        files=opened.files,
+        estimator=opened.estimator,
+        parameters=opened.parameters,
     )
 
     def read() -> Subject:
@@ -159,14 +161,14 @@ def audit(
         opened.kind.check(opened, inputs, names)
         if inputs.counts_people:
             refuse_shared(*(getattr(side, "persons", None) for side in (inputs.data, inputs.holdout)))
-        return opened.subject(inputs, claim)
+        return opened.kind.of(opened, inputs, claim)
 
     if not relied_on(claim):
         return examine(read(), measurements)
     # The guarantee answers for the model: what is public comes first, from a subject without records. What records add
     # is for the checker, whatever becomes of it.
     opened.kind.check(opened, prepared, known_names(sample.data))
-    public = examine(opened.subject(replace(prepared, public=True), claim), measurements)
+    public = examine(opened.kind.of(opened, replace(prepared, public=True), claim), measurements)
     if not opened.kind.has_records(opened, replace(prepared, data=sample.data, holdout=others.data)):
         return public
     try:

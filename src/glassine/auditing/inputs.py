@@ -272,16 +272,11 @@ class AuditInputs:
             return stated
         return replace(stated, smallest_leaf=parameters.smallest_leaf, by=f"the file ({parameters.stated_leaf})")
 
-    @property
-    def progress(self) -> Callable[[str], None]:
-        """What is called with the name of each stage as it starts; CostLimitError where the budget is spent."""
-        report = self.settings.progress or (lambda stage: None)
-
-        def progress(stage: str) -> None:
-            report(stage)
-            current().ask_time("the audit")
-
-        return progress
+    def progress(self, stage: str) -> None:
+        """Say the name of a stage as it starts; CostLimitError where the budget is spent."""
+        if self.settings.progress is not None:
+            self.settings.progress(stage)
+        current().ask_time("the audit")
 
     @property
     def counts_people(self) -> bool:

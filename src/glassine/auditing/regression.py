@@ -14,7 +14,6 @@ from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outco
 from glassine.auditing.facts import EffectiveParameters, Fact, FittedValues, Inapplicable, Sizes
 from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding, ModelSummary
 from glassine.auditing.findings.regression import ColumnFinding, RegressionFinding
-from glassine.auditing.identifiers import identifier_hint, people_hint
 from glassine.auditing.inputs import AuditInputs, on_shared
 from glassine.auditing.model_subject import ModelSubject
 from glassine.auditing.size_criteria import SMALL
@@ -149,9 +148,7 @@ class RegressionSubject(ModelSubject):
 
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield what is odd about the data, the domain and the file."""
-        yield from people_hint(self.inputs)
-        yield from identifier_hint(self.identifiers[1])
-        yield from self.comparison.notes(self.inputs.suppression)
+        yield from self.record_notes()
         if "scaler" in self.model.fit.published:
             yield "The file holds a scaler, with the number of records, and the mean and variance of each number."
         if self.fitted is not None and not self.fitted.complete.all():
@@ -196,7 +193,7 @@ def _facts(subject: RegressionSubject, outcome: object, raw: Raw) -> dict[str, F
         "fitted": _values(subject),
         "residual": _residual(subject),
         "leverage": _leverage(subject),
-        "identifiers": Measured(subject.identifiers[0]),
+        "identifiers": Measured(subject.identifiers.tested),
     }
 
 

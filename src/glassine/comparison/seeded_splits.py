@@ -15,15 +15,13 @@ from glassine.data.labels import classes_of, declared_classes, holds_booleans, i
 from glassine.data.person_counts import Persons
 from glassine.data.record_table import as_table, table_of, with_persons
 from glassine.domain import Domain, Integer, Real
-from glassine.domain.attributes import LARGEST, Scalar
+from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, parameter
 from glassine.learners.ranges import checked_bounds, declared_bounds
 from glassine.models.quality import Quality
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
-from glassine.records.cells import Flag, Reader
+from glassine.records.cells import ANY_NUMBER, Flag
 from glassine.records.reading import read_checked
-
-ANY_NUMBER = Reader(Real(-LARGEST, LARGEST, missing=True))
 
 
 def full_probabilities(model: Any, probabilities: Array, n_classes: int) -> Array:

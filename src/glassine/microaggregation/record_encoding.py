@@ -18,11 +18,9 @@ from glassine.domain.attributes import LARGEST, Scalar
 from glassine.domain.refusals import refuse_codes, refuse_prefixes
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, Array, Bools
-from glassine.records.cells import Flag, Reader
+from glassine.records.cells import ANY_NUMBER, Flag, Reader
 from glassine.records.columns import values_of
 from glassine.records.reading import read_checked
-
-ANY_NUMBER = Reader(Real(-LARGEST, LARGEST, missing=True))
 
 MOST_VALUES = 1000
 """Most values of a category: the dissimilarities of all pairs are kept."""

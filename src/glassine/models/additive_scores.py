@@ -9,8 +9,8 @@ from itertools import chain
 
 import numpy as np
 
-from glassine.domain import Category, Real
-from glassine.domain.attributes import LARGEST, Attribute, Scalar
+from glassine.domain import Category
+from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import InvalidModelError
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.evidence import class_array
@@ -19,6 +19,7 @@ from glassine.models.shapes import COLD, LINE
 from glassine.models.svg import element, plain, short
 from glassine.models.terms import Term
 from glassine.records.arrays import AnyArray, Array, Indices
+from glassine.records.cells import NUMBER
 from glassine.records.columns import ConformedColumns, values_of
 from glassine.records.flags import settled
 from glassine.records.reading import read, read_checked
@@ -53,7 +54,7 @@ def _attribute(model: ScoringModel, name: str) -> Attribute:
     """Return what the bins of an attribute imply about it: any number, or one of the listed values."""
     bins_of_name = [bins for term in model.terms for bins in term.bins if bins.attribute == name]
     values = dict.fromkeys(chain.from_iterable(bins.values for bins in bins_of_name if isinstance(bins, CategoryBins)))
-    return Category(tuple(values), missing=True) if values else Real(-LARGEST, LARGEST, missing=True)
+    return Category(tuple(values), missing=True) if values else NUMBER
 
 
 def _bins_of(bins: Bins, columns: ConformedColumns) -> Indices:

@@ -9,8 +9,8 @@ from typing import Literal as OneOfTexts
 
 import numpy as np
 
-from glassine.domain import Category, Real
-from glassine.domain.attributes import LARGEST, Attribute, Scalar, is_name, is_scalar, is_whole
+from glassine.domain import Category
+from glassine.domain.attributes import Attribute, Scalar, is_name, is_scalar, is_whole
 from glassine.errors import InvalidModelError, check_choice, parameter
 from glassine.exports import Displayed
 from glassine.models.effects import Effect, Equal, Factor, Power, numbers_of
@@ -19,6 +19,7 @@ from glassine.models.guarantee import Guarantee
 from glassine.models.records import n_records, named
 from glassine.models.terms import LARGEST_SCORE
 from glassine.records.arrays import AnyArray, Array
+from glassine.records.cells import NUMBER
 from glassine.records.columns import ConformedColumns, values_of
 from glassine.records.reading import read_checked
 
@@ -261,7 +262,7 @@ class RegressionModel(Displayed):
             numeric = any(isinstance(factor, Power) for factor in own)
             # A category of which only gaps are named has no value that a column singles out.
             category = Category(tuple(values) or (0,), missing=True)
-            out[name] = Real(-LARGEST, LARGEST, missing=True) if numeric else category
+            out[name] = NUMBER if numeric else category
         return out
 
     def design(self, data: object) -> Array:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Literal, OneOf
-from glassine.domain.measures import measures
+from glassine.domain.grid import measures
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 from glassine.models.tree import Branch, DecisionTree, Node

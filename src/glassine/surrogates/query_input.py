@@ -19,7 +19,7 @@ from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.records.arrays import AnyArray, Bools
-from glassine.records.cells import Flag, Reader
+from glassine.records.cells import ANY_NUMBER, Flag, Reader
 from glassine.records.columns import ConformedColumns, is_column, values_of
 from glassine.records.containers import are_rows, rows_as_objects, schema
 from glassine.records.flags import Flags, check_types, settled
@@ -29,9 +29,6 @@ from glassine.records.reading import read_checked
 Record: TypeAlias = dict[str, Scalar | None]
 Query: TypeAlias = Any
 """One record as a user has it: a mapping, a sequence in the order of the attributes, or one row."""
-
-ANY_NUMBER = Reader(Real(-LARGEST, LARGEST, missing=True))
-"""Reads any finite number unchanged."""
 
 EAGER = ("pandas", "polars", "pyarrow", "modin", "cudf")
 """Libraries of frames in which a black box can be asked; those of other engines are asked in Arrow."""

@@ -198,12 +198,12 @@ def _from_one(model: DecisionTree | RuleList, domain: Domain, rng: np.random.Gen
         return NotApplicable("the model's counts are all zero: it describes no record.")
     try:
         rows = reconstruct(model, domain).sample(random_state=rng)
-        regions = Worlds(model, domain, True, MAX_STEPS)
-        counts = [int(m) if domain.size() is not None else None for m in regions.measures]
+        worlds = Worlds(model, domain, True, MAX_STEPS)
+        counts = [int(m) if domain.size() is not None else None for m in worlds.regions.measures]
         single = np.array(
             [
-                known_in_region(regions, region) if n else [False] * len(domain)
-                for region, n in zip(regions.regions, sizes, strict=True)
+                known_in_region(worlds, region) if n else [False] * len(domain)
+                for region, n in zip(worlds.regions, sizes, strict=True)
             ],
             dtype=bool,
         )
