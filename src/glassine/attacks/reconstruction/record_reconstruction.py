@@ -214,9 +214,9 @@ def _from_one(model: DecisionTree | RuleList, domain: Domain, rng: np.random.Gen
         codes = np.concatenate(
             [rng.permutation(np.repeat(np.arange(len(model.classes)), cell.evidence.counts or ())) for cell in cells]
         )
-    worlds = [count for count, n in zip(counts, sizes, strict=True) for _ in range(n)]
+    possible = [count for count, n in zip(counts, sizes, strict=True) for _ in range(n)]
     return shown(
-        SampledRows(rows=rows, worlds=worlds, single=np.repeat(single, sizes, axis=0)),
+        SampledRows(rows=rows, worlds=possible, single=np.repeat(single, sizes, axis=0)),
         met=model_is_met(model, rows, codes),
         domain=domain,
         labels=labels_of(model.classes, codes),
