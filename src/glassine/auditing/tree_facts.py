@@ -11,7 +11,7 @@ import numpy as np
 
 from glassine.attacks.magnitudes import ContributionBounds
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.attacks.values import ValueLeakage, thresholds_of
+from glassine.attacks.value_leakage import ValueLeakage, thresholds_of
 from glassine.auditing.facts import (
     Bits,
     Fact,
@@ -23,14 +23,14 @@ from glassine.auditing.facts import (
     Thresholds,
 )
 from glassine.auditing.inputs import Statements
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Integer, Real
 from glassine.domain.literals import attributes_of
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.models.implied import Bounds, OutcomeCounts, made_certain, unseen
 
 if TYPE_CHECKING:
-    from glassine.attacks.labels import LabelDisclosure
+    from glassine.attacks.label_disclosure import LabelDisclosure
     from glassine.attacks.membership.midpoint import MidpointResult
     from glassine.auditing.disclosure import Inferred
     from glassine.auditing.policy import Policy
