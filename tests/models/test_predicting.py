@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 import glassine
 from glassine import AdditiveModel, Binary, DecisionTree, Domain, Integer, RuleList, as_model, audit
 from glassine.auditing.findings.values import ModelSummary
-from glassine.data.table import as_table
+from glassine.data.record_table import as_table
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidDataError, InvalidModelError
 from glassine.models import Branch, Evidence, Node, NumericBins, Rule, Term

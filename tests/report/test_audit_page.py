@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.outcome import About, Below, Hidden, Measured, NotApplicable
+from glassine.attacks.record_matching import ErrorEstimate
 from glassine.auditing.criterion import Status
 from glassine.auditing.findings import Check, DomainSummary, Findings, SubgroupBitsFinding
 from glassine.auditing.policy import Policy

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome
-from glassine.attacks.values import nameable_sides
+from glassine.attacks.value_leakage import nameable_sides
 from glassine.auditing.facts import (
     EffectiveParameters,
     Fact,
@@ -23,7 +23,6 @@ from glassine.auditing.facts import (
 )
 from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding, ModelSummary
 from glassine.auditing.findings.ensemble import EnsembleFinding
-from glassine.auditing.identifiers import identifier_hint, people_hint
 from glassine.auditing.inputs import AuditInputs, check_sensitive
 from glassine.auditing.model_subject import ModelSubject
 from glassine.auditing.policy import Policy
@@ -31,16 +30,15 @@ from glassine.auditing.shadow_ensembles import describe_shadows, shadow_ensemble
 from glassine.auditing.subject import OpenedModel, Raw
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import MEMBERSHIP, attacked
-from glassine.data.table import RecordTable, as_table
+from glassine.data.record_table import RecordTable, as_table
 from glassine.domain import Integer, Real
 from glassine.domain.grid import on_grid
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError
-from glassine.formats.builder import beside_target
 from glassine.formats.canonical import LONGEST_NAME, LongText
 from glassine.formats.ensembles import pure_leaves
 from glassine.formats.judged import EnsembleFile, as_ensemble
-from glassine.formats.loading import is_estimator
+from glassine.formats.loading import beside_target, is_estimator
 from glassine.models import TreeEnsemble
 from glassine.models.implied import Bounds, OutcomeCounts, advantage_of_parameters
 from glassine.records.arrays import Indices, Ints
@@ -192,9 +190,7 @@ class EnsembleSubject(ModelSubject):
 
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield what is odd about the data and the domain, and what the file gives away."""
-        yield from people_hint(self.inputs)
-        yield from identifier_hint(self.identifiers[1])
-        yield from self.comparison.notes(self.inputs.suppression)
+        yield from self.record_notes()
         yield from self.ensemble.published
 
 
@@ -267,7 +263,7 @@ def _facts(subject: EnsembleSubject, outcome: object, raw: Raw) -> dict[str, Fac
         "classes": _classes(subject),
         "thresholds": Measured(_thresholds(subject)),
         "named": Measured(_named(subject, raw)),
-        "identifiers": Measured(subject.identifiers[0]),
+        "identifiers": Measured(subject.identifiers.tested),
         "texts": Measured(tuple(LongText(where="names", n_bytes=len(name.encode())) for name in texts)),
     }
 

@@ -230,7 +230,6 @@ def NAMED_BY_THRESHOLDS(limit: int, named: NamedPeople, case: Case) -> Check:
     measures="Largest number of attributes that the model tests and that identify people: the column of persons, or "
     "one that looks like an identifier by its name and by its values.",
     unmeasured="Whether a tested attribute is an identifier is not known: {reason}",
-    by_guarantee=lambda limit, guarantee, case: None,
     remedies=for_kinds(
         MODELS,
         remedy("{Retrain} without this attribute: it names the people."),

@@ -48,8 +48,8 @@ from glassine.auditing.output_criteria import CLEAN_COPY, LOOK_THROUGH
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.remedy import Remedy, Retraining, in_one_copy, remedy
 from glassine.auditing.suppression import Suppression
-from glassine.budget import current
 from glassine.errors import Text, first_of
+from glassine.resources import current
 
 OF_LEAVES: tuple[Kind, ...] = ("tree", "rule list")
 EMPTY = "empty"
@@ -340,10 +340,10 @@ def flag_labels(policy: Policy) -> dict[str, str]:
     return {flag.name: flag.label for flag in flags} | {EMPTY: "no possible record"}
 
 
-def contradiction(
-    guarantee: GuaranteeFinding | None, membership: Outcome[MembershipFinding], *, people: bool = False
-) -> str | None:
-    """Return how attacks contradict a guarantee, if they do: a reason why it is void.
+def contradicted(
+    guarantee: GuaranteeFinding | None, membership: Outcome[MembershipFinding] | None, *, people: bool = False
+) -> GuaranteeFinding | None:
+    """Return a guarantee that attacks contradict, as void for that reason; None where they contradict none.
 
     Attacks on ``people`` say nothing against a guarantee for records: it allows k epsilon for a person with k records.
     """
@@ -355,4 +355,6 @@ def contradiction(
     if not low > guarantee.ceiling + membership.value.explained:
         return None
     ceiling = guarantee.ceiling
-    return f"contradicted by the data: a membership advantage of at least {low:.3g}, where it allows {ceiling:.3g}"
+    return guarantee.void(
+        f"contradicted by the data: a membership advantage of at least {low:.3g}, where it allows {ceiling:.3g}"
+    )

@@ -22,7 +22,7 @@ from glassine.auditing.criterion import (
 )
 from glassine.auditing.facts import Case, EffectiveParameters, OutcomeCells
 from glassine.auditing.remedy import Remedy, remedy
-from glassine.models.implied import COVERING, implied_advantage
+from glassine.models.implied import COVERING, Bounds
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
@@ -79,7 +79,7 @@ def LARGEST_ADVANTAGE(limit: float, cells: OutcomeCells | EffectiveParameters, c
     """Judge the advantage that counts imply: nothing passes by a bound that may be exceeded."""
     if isinstance(cells, EffectiveParameters):
         return _of_parameters(limit, cells, case)
-    counts, advantage = cells.counts, implied_advantage(cells.counts)
+    counts, advantage = cells.counts, cells.advantage
     low, high = advantage.lower, advantage.upper
     fewest = float(counts.lower.sum())
     if not fewest and not counts.upper.any():
@@ -311,11 +311,8 @@ def _implied_fails(case: Case) -> bool:
     limit, fact = case.limits.get("largest_advantage"), case.facts.get("implied")
     if limit is None or not isinstance(fact, Measured):
         return False
-    implied = fact.value
-    return bool(
-        (implied.advantage if isinstance(implied, EffectiveParameters) else implied_advantage(implied.counts).upper)
-        > limit
-    )
+    advantage = fact.value.advantage
+    return bool((advantage.upper if isinstance(advantage, Bounds) else advantage) > limit)
 
 
 def _to_settle(limit: float, membership: MembershipFinding) -> str:

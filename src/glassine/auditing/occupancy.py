@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
 
-from glassine.attacks.labels import Occupants
+from glassine.attacks.label_disclosure import Occupants
 from glassine.auditing.inputs import AuditInputs
 from glassine.data.labels import class_places
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Domain
+from glassine.domain.attributes import Attribute
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidParameterError, parameter
 from glassine.models import DecisionTree, RuleList
-from glassine.models.records import counted_records, implied, of_columns
+from glassine.models.records import counted_records, of_columns
 from glassine.records.arrays import Indices, Ints
 from glassine.records.cuts import cuts_of
 from glassine.records.engines import Groups, LazyTable
@@ -82,9 +84,15 @@ class Occupancy:
 
     @classmethod
     def of(
-        cls, model: DecisionTree | RuleList, inputs: AuditInputs, declared: Domain | None, table: RecordTable | None
+        cls,
+        model: DecisionTree | RuleList,
+        inputs: AuditInputs,
+        declared: Domain | None,
+        table: RecordTable | None,
+        recipe: Mapping[str, Attribute],
     ) -> Self:
         """Return who is in each part; of a lazy frame, in a declared domain, there is no table, and it is counted."""
+        # recipe is what the model's literals imply about the attributes that they test.
         exact, n_parts, target = model.counts_are_exact, len(model.cells), inputs.target
         published = tuple([cell.evidence.size if exact else None for cell in model.cells])
         if table is None and declared is not None and inputs.data is not None:
@@ -92,8 +100,8 @@ class Occupancy:
             return cls(published=published, in_data=counted.sizes, counted=counted, outcomes=counted.outcomes)
         if table is None:
             return cls(published=published, in_data=(0,) * n_parts)
-        attributes = {} if declared is None else {name: declared[name] for name in declared}
-        recipe = {name: attributes.get(name, attribute) for name, attribute in implied(model.literals).items()}
+        own = {} if declared is None else {name: declared[name] for name in declared}
+        recipe = {name: own.get(name, attribute) for name, attribute in recipe.items()}
         rows, classes, outcomes, people = model.apply(counted_records(table, recipe)), model.classes or (), None, None
         labels = None
         if target is not None and target in table.names and classes:

@@ -11,7 +11,7 @@ import numpy as np
 
 from glassine.attacks.magnitudes import ContributionBounds
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.attacks.values import ValueLeakage, thresholds_of
+from glassine.attacks.value_leakage import ValueLeakage, thresholds_of
 from glassine.auditing.facts import (
     Bits,
     Fact,
@@ -23,14 +23,14 @@ from glassine.auditing.facts import (
     Thresholds,
 )
 from glassine.auditing.inputs import Statements
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Integer, Real
 from glassine.domain.literals import attributes_of
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.models.implied import Bounds, OutcomeCounts, made_certain, unseen
 
 if TYPE_CHECKING:
-    from glassine.attacks.labels import LabelDisclosure
+    from glassine.attacks.label_disclosure import LabelDisclosure
     from glassine.attacks.membership.midpoint import MidpointResult
     from glassine.auditing.disclosure import Inferred
     from glassine.auditing.policy import Policy
@@ -103,13 +103,6 @@ def certain_of_cells(model: DecisionTree | RuleList, counts: OutcomeCounts) -> B
     return Bounds(0.0, most)
 
 
-def splits_of_model(model: DecisionTree | RuleList) -> int:
-    """Return the number of splits of a tree, each into two, or of conditions of a rule list."""
-    if isinstance(model, DecisionTree):
-        return sum(max(0, len(node.branches) - 1) for node in model.nodes)
-    return sum(len(rule.antecedent) for rule in model.rules)
-
-
 def flag_by_midpoints(
     model: DecisionTree | RuleList, table: RecordTable, random_state: int | np.random.Generator | None
 ) -> Outcome[MidpointResult]:
@@ -135,7 +128,7 @@ def facts_of_parts(tree: TreeSubject, outcome: object, raw: Raw) -> dict[str, Fa
     cells = _cells(tree)
     of_numbers = Inapplicable("The model predicts a number, so that it has no classes.")
     return {
-        "identifiers": Measured(tree.identifiers[0]),
+        "identifiers": Measured(tree.identifiers.tested),
         "sizes": _sizes(tree),
         "cells": cells,
         "implied": cells,
@@ -179,11 +172,15 @@ def _cells(tree: TreeSubject) -> Fact[OutcomeCells]:
     counts = _outcome_counts(tree)
     if counts is None:
         return NotApplicable(tree.noise or f"the model does not publish how many records its {tree.parts} hold.")
-    certain, n_splits = certain_of_cells(tree.model, counts), splits_of_model(tree.model)
+    # The splits of a tree, each into two, or the conditions of a rule list.
+    if isinstance(tree.model, DecisionTree):
+        n_splits = sum(max(0, len(node.branches) - 1) for node in tree.model.nodes)
+    else:
+        n_splits = sum(len(rule.antecedent) for rule in tree.model.rules)
     by = stated.by if stated.smallest_leaf is not None and (counts.lower < counts.upper).any() else ""
     cells = OutcomeCells(
         counts=counts,
-        certain=certain,
+        certain=certain_of_cells(tree.model, counts),
         n_splits=n_splits,
         unsettled=tree.doubt,
         stated_by=by,

@@ -299,7 +299,7 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
     from glassine.auditing.api import audit, tested_by
     from glassine.auditing.inputs import MembershipSettings
     from glassine.formats import write_clean
-    from glassine.formats.builder import beside_target
+    from glassine.formats.loading import beside_target
     from glassine.models import TreeEnsemble
 
     records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
@@ -363,7 +363,7 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
 
 def _of_summary(file: FileContent, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
-    from glassine.learners.summaries.estimator import PrivateSummary
+    from glassine.learners.summaries.private_summary import PrivateSummary
 
     records = options.records
     files = {"--domain": options.domain, "--data": records.data, "--holdout": records.holdout}

@@ -19,7 +19,7 @@ from glassine.domain.literals import Between, attributes_of
 from glassine.domain.prefixes import Prefix, prefixes
 from glassine.errors import InvalidDataError
 from glassine.records.arrays import Bools, Indices
-from glassine.records.cells import Flag
+from glassine.records.cells import NUMBER, Flag
 from glassine.records.columns import ConformedColumns, holds_of_numbers, values_of
 from glassine.records.containers import batches, check_width, schema
 from glassine.records.flags import settled, wide
@@ -175,7 +175,7 @@ def _implied(literals: Sequence[Literal]) -> Category | Real:
     listed: dict[Any, None] = {}
     for literal in literals:
         if isinstance(literal, Between):
-            return Real(-LARGEST, LARGEST, missing=True)
+            return NUMBER
         for value in literal.values:
             for one in (Prefix(value.start), *value.but) if isinstance(value, Prefix) else (value,):
                 listed[Prefix(one.start) if isinstance(one, Prefix) else one] = None

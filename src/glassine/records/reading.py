@@ -11,9 +11,9 @@ import numpy as np
 from glassine.domain.attributes import Attribute
 from glassine.domain.domain import Domain
 from glassine.errors import InvalidDataError, parameter
-from glassine.records.arrays import AnyArray, read_only
+from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag, FlagArray, Plain, Reader
-from glassine.records.columns import ConformedColumns, columns_of, is_column
+from glassine.records.columns import ConformedColumns, columns_of, is_column, read_only
 from glassine.records.containers import Opened, batches, schema
 from glassine.records.flags import Flags, check_types, frequent, outside, refuse, refuse_foreign, settled, wide
 

@@ -17,8 +17,8 @@ from glassine.models.evidence import Cell
 from glassine.models.tree import DecisionTree
 from glassine.surrogates.answers import Answers, Names
 from glassine.surrogates.distances import DomainMetric
-from glassine.surrogates.reading import Record
-from glassine.surrogates.values import UNCONSTRAINED, Change, Contrast, ContrastConstraints
+from glassine.surrogates.explainer_values import UNCONSTRAINED, Change, Contrast, ContrastConstraints
+from glassine.surrogates.query_input import Record
 
 FINENESS = 1000
 """Into how many steps a range is divided where a value just above a threshold is named."""

@@ -7,7 +7,7 @@ import numpy as np
 from glassine.attacks.membership.gap import read_sides, setting_of
 from glassine.attacks.membership.outputs import LabelledRecords, asking, attempt, places
 from glassine.attacks.membership.result import MembershipResult, Shift
-from glassine.attacks.membership.scoring import N_FOLDS, judge_calls
+from glassine.attacks.membership.score_thresholds import N_FOLDS, judge_calls
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.data.labels import Sample
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
