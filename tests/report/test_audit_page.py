@@ -56,6 +56,12 @@ def test_checks_are_worded() -> None:
     assert rows["thresholds_off_grid"].status == "unknown"
 
 
+@pytest.mark.parametrize(("status", "said"), [("pass", "not shown"), ("fail", "not shown"), ("unknown", "not known")])
+def test_a_figure_that_can_be_the_value_of_a_person_is_not_shown_and_not_unknown(status: Status, said: str) -> None:
+    check = Check(rule="dominance", limit=0.9, measured=None, status=status, meaning="")
+    assert worded(check, Policy(), "decision tree").measured == said
+
+
 def test_a_broken_share_that_was_rounded_down_to_its_limit_still_reads_as_more() -> None:
     check = Check(rule="purest_leaf", limit=0.9, measured=0.9, status="fail", meaning="")
     assert worded(check, Policy(), "decision tree").measured == "more than 90%"

@@ -183,7 +183,7 @@ def _parameters(additive: AdditiveSubject) -> Fact[EffectiveParameters]:
     if not counts:
         return Inapplicable("The model has no bins.")
     if any(sizes is None for sizes in counts):
-        return NotApplicable("the model does not publish how many records its bins hold.")
+        return NotApplicable("the model does not publish exactly how many records its bins hold.")
     table = additive.table
     # A person may be in several bins of a term.
     n = table.persons.number if table is not None and table.persons is not None else max(sum(c or ()) for c in counts)

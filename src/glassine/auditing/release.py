@@ -404,7 +404,7 @@ ReleaseSubject.measurements = (
     ),
     Measurement[ReleaseSubject, LeavesFinding](
         "leaves",
-        "ReleaseLeaves",
+        "Leaves",
         "How small are leaves, and who is alone in one?",
         LeavesFinding,
         run=_leaves,

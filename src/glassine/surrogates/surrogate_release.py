@@ -249,7 +249,7 @@ class SurrogateRelease(Displayed):
             representative=self.representative(chosen),
             tree=tree,
             path=path,
-            conditions=conditions_of(literals),
+            conditions=conditions_of(literals, self.domain),
             candidates=changes[:most],
             tolerance=None if self.answer is None else self.answer.tolerance,
             goal=goal,

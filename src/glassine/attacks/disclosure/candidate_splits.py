@@ -32,7 +32,7 @@ CODES: dict[Criterion, int] = {
     "misclassification": MISCLASSIFICATION,
 }
 
-MULTIWAY_SOURCE = "glassine.learners.MultiwayTreeClassifier"
+MULTIWAY_SOURCE = "glassine.MultiwayTreeClassifier"
 """What a tree of that learner says of where it came from."""
 
 SHOWN = 3

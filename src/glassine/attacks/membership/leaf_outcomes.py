@@ -117,6 +117,9 @@ def _published(model: object) -> DecisionTree | RuleList:
         plain = as_model(model)
     except InvalidModelError as error:
         raise UnsupportedModelError(f"the model cannot be read as leaves: {error.text}") from None
+    except UnsupportedModelError:
+        # It need not be a model: whatever answers is attacked beside it.
+        raise UnsupportedModelError("the attack is made on the leaves of one tree or rule list.") from None
     if not isinstance(plain, DecisionTree | RuleList):
         raise UnsupportedModelError("the model publishes no leaves.", remedy="Attack its outputs: attack_membership.")
     evidences = [cell.evidence for cell in plain.cells]
