@@ -39,7 +39,8 @@ DRAFTING = "Draft one with `glassine domain infer RECORDS`, or from a model with
 """Where a domain comes from."""
 
 OPTIONS_OF_KINDS = {
-    "ensemble": "`--n N`, `--learning-rate NUMBER`, `--base-rate SHARE`, `--public-cuts` and `--one-record-per-person`",
+    "ensemble": "`--n N`, `--learning-rate NUMBER`, `--base-rate SHARE`, `--unweighted`, `--public-cuts` and "
+    "`--one-record-per-person`",
     "regression": "`--n N`, `--family NAME`, `--errors model` and `--one-record-per-person`",
 }
 """Options for what publishers say of the kinds of models that have their own."""
