@@ -50,6 +50,48 @@ def test_nothing_is_said_without_the_token_or_to_another_page(served: Served) ->
     assert "set-cookie" not in {name.lower() for name in headers}
 
 
+def test_every_answer_says_what_it_may_load_and_is_not_kept(served: Served) -> None:
+    served.audited("rules.txt")
+    (identity,) = served.app.desk.state.files
+    asked = [{"what": what, "file": identity, "form": "tre"} for what in ("report", "drawing", "reply", "evidence")]
+    answers = [served.ask("POST", "/api/tickets", one) for one in (*asked, {"what": "record"}, {"what": "none"})]
+    answers += [served.ask("GET", f"/t/{json.loads(body)['ticket']}") for status, body, _ in answers if status == 200]
+    for method, path, more in (
+        ("GET", "/", {}),
+        ("GET", "/assets/desk.js", {}),
+        ("GET", "/nothing", {}),
+        ("GET", "/t/../", {}),
+        ("DELETE", "/", {}),
+        ("POST", "/session", {}),
+        ("GET", "/api/queue", {}),
+        ("GET", "/api/files/none/text", {}),
+        ("GET", "/api/queue", {"authorization": "none"}),
+        ("GET", "/api/queue", {"host": "rebound.example"}),
+        ("GET", "/api/queue", {"origin": "null"}),
+        ("PUT", "/api/files/large.txt", {"content_length": str(5 * 10**9)}),
+    ):
+        answers.append(served.ask(method, path, b"" if method in ("PUT", "POST") else None, **more))
+    assert {status for status, _, _ in answers} >= {200, 401, 403, 404, 405, 413, 421, 422}
+    for status, _, headers in answers:
+        said = {name.lower(): value for name, value in headers.items()}
+        assert said["content-security-policy"].startswith("default-src 'none'"), status
+        assert (said["x-content-type-options"], said["cache-control"]) == ("nosniff", "no-store")
+        assert said["referrer-policy"] == "no-referrer"
+
+
+def test_an_upload_that_breaks_off_leaves_nothing_and_holds_nobody_up(served: Served, folder: Path) -> None:
+    head = (
+        f"PUT /api/files/slow.txt HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {served.app.session.token}\r\n"
+    )
+    connection = socket.create_connection(("127.0.0.1", served.port))
+    connection.sendall(f"{head}Content-Length: 1000\r\n\r\nabc".encode())
+    within(lambda: list((folder / ".glassine").glob("upload-*")))
+    assert served.ask("GET", "/api/desk")[0] == 200
+    connection.close()
+    within(lambda: not list((folder / ".glassine").glob("upload-*")))
+    assert not (folder / "slow.txt").exists()
+
+
 def test_silent_neighbors_lose_their_places_to_those_who_ask(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # As the service does: with all places taken, the connection is closed that has waited longest without asking.
     monkeypatch.setattr("glassine.server.access.Connections", partial(Connections, places=6))
@@ -120,7 +162,16 @@ def test_files_that_land_are_streamed_new_and_limited(served: Served, folder: Pa
     assert (folder / "new.txt").read_text() == RULES
     assert served.ask("PUT", "/api/files/new.txt", b"other")[0] == 422
     assert (folder / "new.txt").read_text() == RULES
-    for name in ("..%2Fup.txt", ".hidden", "release-9", "-o"):
+    for name in (
+        "..%2Fup.txt",
+        ".hidden",
+        "release-9",
+        "-o",
+        "a%00b.txt",
+        "a%0ab.txt",
+        "%E2%80%AEgnp.txt",
+        "a%5cb.txt",
+    ):
         assert served.ask("PUT", f"/api/files/{name}", b"x")[0] in (404, 405, 422), name
     monkeypatch.setattr("glassine.desk.app.LARGEST_MODEL", 100)
     assert served.ask("PUT", "/api/files/large.txt", b"x" * 101)[0] == 422

@@ -269,7 +269,7 @@ def test_the_editor_saves_a_new_file_with_its_log(folder: Path, open_desk: Any) 
 
 
 def test_the_dial_follows_from_epsilon_alone(folder: Path, open_desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("glassine.desk.simulation.RECORDS", ("invented-0.csv",))
+    monkeypatch.setattr("glassine.desk.simulation.RULES", 1)
     page, served = open_desk(folder, LIND)
     page.click(".top >> text=Workbench")
     page.wait_for_selector("#guess:has-text('73%')")

@@ -84,6 +84,10 @@ class Remedy:
         """Return it with one more sentence, in both wordings."""
         return replace(self, text=f"{self.text} {text}", plain=f"{self.plain} {plain}".rstrip())
 
+    def plainly(self) -> Remedy:
+        """Return it as people without a shell read it, wherever its text is shown."""
+        return replace(self, text=self.plain, python="", command="")
+
     def public(self) -> Remedy:
         """Return it as a public report may hold it, without files of records."""
         text, command = (part.public if isinstance(part, CheckerText) else part for part in (self.text, self.command))

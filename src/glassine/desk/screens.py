@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from glassine import __version__
 from glassine.desk.acro import ACRO_FILES
-from glassine.desk.auditing import ASK_FORMAT, Audits
+from glassine.desk.auditing import CLOSED, REQUESTS, Audits
 from glassine.desk.desk import Desk
 from glassine.desk.folder import IMAGES
 from glassine.desk.heads import chain_of, exported
@@ -360,8 +360,9 @@ class Screens:
             barred = str(error)
         votes = version.votes_of(version.turn)
         requests = list(((result or {}).get("page") or {}).get("requests") or ())
-        if (result or {}).get("kind") == "pickle":
-            requests = [ASK_FORMAT]
+        of = (result or {}).get("kind", "")
+        if of in REQUESTS:
+            requests = [REQUESTS[of]]
         asked = {item for question in version.questions for item in question.items}
         kind = str(((result or {}).get("page") or {}).get("kind", ""))
         return {
@@ -371,7 +372,7 @@ class Screens:
             "result": result,
             "page": (result or {}).get("page"),
             "verdict": "" if result is None else result["verdict"],
-            "foreign": (audit := desk.audit(version)) is not None and audit.foreign,
+            "approval": self._approval(version, of),
             "status_id": status,
             "barred": barred,
             "own": version.author == desk.person.account,
@@ -397,6 +398,24 @@ class Screens:
             "drawn": self._audits.held(version) and any(word in kind for word in DRAWN),
             "failed": next((said for key, said in self._audits.failed.items() if key[1] == version.sha256), ""),
         }
+
+    def _approval(self, version: Version, kind: str) -> tuple[bool, str]:
+        """Return whether a version can be approved, and on what its approval rests or why there is none."""
+        audit = self._desk.audit(version)
+        if version.acro is not None and version.acro["blocked"]:
+            return False, "marked DO_NOT_RELEASE: it cannot be approved"
+        if audit is None or not kind:
+            return True, "the verdict is not there yet: wait for it"
+        if kind in CLOSED:
+            return False, f"{CLOSED[kind]}: it cannot be approved"
+        if kind in BESIDE or kind.endswith("certificate"):
+            return True, "it is released with its model: a reason is needed"
+        if audit.verdict == "within policy":
+            foreign = "the file can hold records beside its model: a reason is needed"
+            return True, foreign if audit.foreign else "as the verdict says"
+        if audit.verdict == "outside policy":
+            return True, "against the verdict: a reason is needed"
+        return True, "without a verdict: a reason is needed"
 
     def _compared(self, file: FileState) -> list[tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]]:
         """Return the checks of the version before and of this one, side by side."""
