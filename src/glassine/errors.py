@@ -212,6 +212,8 @@ ASIDE = re.compile(rf" \((?:[,`]|\s|or|and|{MARKED.pattern})+\)")
 """Parameters in parentheses, which only say how to pass what the sentence names."""
 SHELL = re.compile(r"(?<![\w-])--[a-z][\w-]*|\bglassine [a-z]|(?<![\w-])-[a-zA-Z] FILE\b")
 """An option or a command."""
+PASSED = re.compile(r"\b[Pp]ass(?= (?:the|a|an|more|other|records|which|what|them|it)\b)")
+"""What is done with parameters; people without a shell give what is asked for."""
 CLAUSES = re.compile(rf"(?<=[.!?:])\s+(?=[A-Z`\"'{START}-])|(?<=;)\s+")
 
 
@@ -242,7 +244,7 @@ class PlainNames(dict[str, str]):
             kept[:1] = [clause[:1].upper() + clause[1:] for clause in kept[:1]]
         said = " ".join(kept)
         said = re.sub(r"(?<=[.!?] )[a-z]", lambda match: match[0].upper(), re.sub(r"[;:]$", ".", said.strip()))
-        return said.replace("`", "")
+        return PASSED.sub(lambda match: "Give" if match[0] == "Pass" else "give", said).replace("`", "")
 
     def _named(self, clause: str) -> str:
         def spelled(match: re.Match[str]) -> str:
@@ -274,7 +276,7 @@ PLAIN = PlainNames(
 def spoken_by(names: Mapping[str, str]) -> Iterator[None]:
     """Make the texts of findings meanwhile with other names of parameters, as a face has them; see :func:`worded`.
 
-    Inside the face of people without a shell no other is taken: who reads decides, whatever makes the texts.
+    Inside the face of people without a shell no other is taken: the reader decides, not what makes the texts.
     """
     token = _FACE.set(_FACE.get() if speaks_plainly() else names)
     try:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeAlias
 
+from glassine.errors import PLAIN
+
 Parameters: TypeAlias = Mapping[str, bool | float | str | None]
 """Parameters of a step; None is for the user to fill in."""
 
@@ -85,8 +87,9 @@ class Remedy:
         return replace(self, text=f"{self.text} {text}", plain=f"{self.plain} {plain}".rstrip())
 
     def plainly(self) -> Remedy:
-        """Return it as people without a shell read it, wherever its text is shown."""
-        return replace(self, text=self.plain, python="", command="")
+        """Return it as people without a shell read it."""
+        said = PLAIN.spelled(self.plain)
+        return replace(self, text=said, plain=said, python="", command="")
 
     def public(self) -> Remedy:
         """Return it as a public report may hold it, without files of records."""

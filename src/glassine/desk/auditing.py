@@ -51,7 +51,7 @@ CLOSED = {
     "database": "a database is no file to release",
     "acro": "ACRO's record is no file to release",
 }
-"""Why files of a kind cannot be approved: nobody can say what they hold, or no release has them."""
+"""Why files of a kind cannot be approved: the desk cannot say what they hold, or no release has them."""
 
 
 class Audits:

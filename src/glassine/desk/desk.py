@@ -249,7 +249,7 @@ class Desk:
                 )
             if decision == "approve" and audit is not None and audit.closed:
                 raise RefusedActionError(
-                    "this file cannot be approved: nobody can say what it holds.",
+                    "this file cannot be approved: the desk cannot say what it holds.",
                     remedy="Ask for changes, or reject it.",
                     field="decision",
                 )

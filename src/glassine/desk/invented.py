@@ -56,7 +56,7 @@ def target_of(domain: Domain, target: str, classes: Sequence[str], target_range:
     InvalidDomainError
         If neither says so.
     """
-    declared = domain.get(target)
+    declared = domain[target] if target in domain else None  # noqa: SIM401 - a domain is no mapping
     if classes:
         return ClassTarget(tuple(classes))
     if target_range is not None:

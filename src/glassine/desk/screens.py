@@ -85,6 +85,11 @@ def _code(text: str) -> Markup:
     )
 
 
+def broken(name: str) -> Markup:
+    """Return the name of a file that may go on in the next line behind a dot, a dash or an underscore."""
+    return Markup("<wbr>").join(map(clean, re.split(r"(?<=[._-])(?=\w)", name)))
+
+
 def ordinal(number: int) -> str:
     """Return a number as 1st, 2nd, 3rd, 4th."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number % 100 not in (11, 12, 13) else 0, "th")
@@ -101,7 +106,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"clean": clean, "code": _code, "when": _when, "ordinal": ordinal, "size": _size}
+    made.filters |= {"clean": clean, "broken": broken, "code": _code, "when": _when, "ordinal": ordinal, "size": _size}
     made.globals |= {"decisions": DECISIONS, "stated": STATED, "version": __version__, "limits": LIMITS}
     return made
 
@@ -415,7 +420,8 @@ class Screens:
             return True, foreign if audit.foreign else "as the verdict says"
         if audit.verdict == "outside policy":
             return True, "against the verdict: a reason is needed"
-        return True, "without a verdict: a reason is needed"
+        said = "the verdict is inconclusive" if audit.verdict == "inconclusive" else "without a verdict"
+        return True, f"{said}: a reason is needed"
 
     def _compared(self, file: FileState) -> list[tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]]:
         """Return the checks of the version before and of this one, side by side."""

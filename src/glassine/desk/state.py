@@ -62,7 +62,7 @@ class Audit:
     answers: str  # Digest of the answers that it used
     verdict: str  # The verdict, or why there is none: ``not audited``
     result: str  # SHA-256 of the stored result
-    closed: bool  # Whether nobody can say what the file holds, so that it cannot be approved
+    closed: bool  # Whether it cannot be approved: the desk cannot say what the file holds
     foreign: bool  # Whether the file is not what Glassine writes of its model, so that it can hold records beside it
     at: str
 
