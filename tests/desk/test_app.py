@@ -79,6 +79,20 @@ def test_every_answer_says_what_it_may_load_and_is_not_kept(served: Served) -> N
         assert said["referrer-policy"] == "no-referrer"
 
 
+def test_a_folder_that_vanishes_is_said_and_nothing_is_lost_when_it_is_back(served: Served, folder: Path) -> None:
+    served.audited("rules.txt")
+    identity, asked = bound(served.app.desk, "rules.txt", decision="reject", reason="not now")
+    away = folder.with_name("away")
+    folder.rename(away)
+    within(lambda: "cannot use its folder" in json.loads(served.ask("GET", "/api/desk")[1])["fault"])
+    status, body, _ = served.ask("POST", f"/api/files/{identity}/vote", asked)
+    assert (status, "can be recorded" in body) == (503, True)
+    assert "Errno" not in body
+    away.rename(folder)
+    within(lambda: not json.loads(served.ask("GET", "/api/desk")[1])["fault"])
+    assert served.ask("POST", f"/api/files/{identity}/vote", asked)[0] == 200
+
+
 def test_an_upload_that_breaks_off_leaves_nothing_and_holds_nobody_up(served: Served, folder: Path) -> None:
     head = (
         f"PUT /api/files/slow.txt HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {served.app.session.token}\r\n"

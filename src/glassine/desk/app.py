@@ -148,8 +148,10 @@ class DeskApp:
                 await asyncio.to_thread(self._look)
                 self.audits.start()
                 self.fault = ""
-            except (LogError, OSError) as error:
-                self.fault = PLAIN.spelled(error.text) if isinstance(error, LogError) else str(error)
+            except LogError as error:
+                self.fault = PLAIN.spelled(error.text)
+            except OSError as error:
+                self.fault = _gone(error)
             except Exception as error:
                 # A watch that ended would show every later file as if it had not come.
                 self.fault = f"The desk cannot look at its folder: {type(error).__name__}: {error}"
@@ -300,6 +302,8 @@ class DeskApp:
             return _problem(503, "Not possible", PLAIN.spelled(error.text))
         except GlassineError as error:
             return _problem(422, "Not possible", PLAIN.spelled(error.text))
+        except OSError as error:
+            return _problem(503, "Not possible", _gone(error))
 
 
 def create_desk(desk: Desk, *, workers: int = 2) -> DeskApp:
@@ -318,6 +322,11 @@ def create_desk(desk: Desk, *, workers: int = 2) -> DeskApp:
         If the packages of the extra ``desk`` are not installed.
     """
     return DeskApp(desk, workers)
+
+
+def _gone(error: OSError) -> str:
+    """Return in words that the folder was moved, unmounted, or made unreadable while the desk is open."""
+    return f"The desk cannot use its folder: {error.strerror or error}. It goes on as soon as the folder is back."
 
 
 async def _json(request: Any) -> dict[str, Any]:

@@ -45,6 +45,8 @@ IMAGE_POLICY = "default-src 'none'; frame-ancestors 'self'; sandbox"
 LONGEST_TEXT = 200_000
 """Bytes of a file that are shown as text."""
 MOST_ROWS, MOST_COLUMNS = 200, 60
+LONG_NAME = 20
+"""Characters of a name that may not fit into a line."""
 LARGEST_IMAGE = 20_000_000
 MARKS = {"within policy": ("ok", "✓"), "outside policy": ("no", "✕")}
 DIRECTIONS = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
@@ -86,7 +88,9 @@ def _code(text: str) -> Markup:
 
 
 def broken(name: str) -> Markup:
-    """Return the name of a file that may go on in the next line behind a dot, a dash or an underscore."""
+    """Return the name of a file, which goes on in the next line behind a dot, a dash or an underscore if it is long."""
+    if len(name) <= LONG_NAME:
+        return Markup.escape(clean(name))
     return Markup("<wbr>").join(map(clean, re.split(r"(?<=[._-])(?=\w)", name)))
 
 
