@@ -11,10 +11,11 @@ import numpy as np
 
 from glassine.comparison import CANDIDATES, Shape
 from glassine.comparison.records import ClassTarget, NumberTarget, Target
+from glassine.comparison.values import Measure
 from glassine.desk.simulation import COLUMNS, DIAL, FOLLOWED, LONGEST, TESTED
 from glassine.domain import Binary, Category, Domain, Integer, Real
-from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError
-from glassine.records.arrays import Array
+from glassine.errors import PLAIN, GlassineError, InvalidDomainError, InvalidParameterError
+from glassine.records.arrays import AnyArray, Array
 
 
 def main() -> None:
@@ -85,7 +86,7 @@ def simulated(domain: Domain, target: Target, kind: str, n_records: int, n_rules
             f"a {candidate.title} predicts classes, and the column is a number.", remedy="Choose another kind."
         )
     shape = Shape(domain=domain, target=target, time_limit=LONGEST)
-    measure = "accuracy" if isinstance(target, ClassTarget) else "mae"
+    measure: Measure = "accuracy" if isinstance(target, ClassTarget) else "mae"
     rows: list[dict[str, Any]] = [{"epsilon": epsilon, "values": [], "refusal": ""} for epsilon in DIAL]
     bests, guesses = [], []
     for number in range(n_rules):
@@ -102,7 +103,7 @@ def simulated(domain: Domain, target: Target, kind: str, n_records: int, n_rules
                 model = candidate.make(shape, row["epsilon"], number).fit(members, truth[:n_records])
                 row["values"].append(target.scores(model, others, truth[n_records:])[measure])
             except GlassineError as error:
-                row["refusal"] = str((error.__cause__ or error) if not isinstance(error.__cause__, OSError) else error)
+                row["refusal"] = PLAIN.spelled(error.text)
     return {
         "measure": measure,
         "rules": n_rules,
@@ -116,7 +117,7 @@ def simulated(domain: Domain, target: Target, kind: str, n_records: int, n_rules
     }
 
 
-def _ends(target: Target, truth: Array, rule: Array) -> tuple[float, float]:
+def _ends(target: Target, truth: AnyArray, rule: AnyArray) -> tuple[float, float]:
     """Return the figure of a model that knows the rule, and of one that knows nothing."""
     if isinstance(target, ClassTarget):
         n_classes = len(target.names)
@@ -124,7 +125,7 @@ def _ends(target: Target, truth: Array, rule: Array) -> tuple[float, float]:
     return float(np.mean(np.abs(truth - rule))), float(np.mean(np.abs(truth - truth.mean())))
 
 
-def invent(domain: Domain, target: Target, n_records: int, number: int) -> tuple[dict[str, Any], Array, Array]:
+def invent(domain: Domain, target: Target, n_records: int, number: int) -> tuple[dict[str, Any], AnyArray, AnyArray]:
     """Return columns that are uniform and independent within their public bounds, targets, and what the rule says.
 
     The rule adds up a few columns, and spreads the ranks of the sums over the classes, in equal numbers, or over the
@@ -144,7 +145,7 @@ def invent(domain: Domain, target: Target, n_records: int, number: int) -> tuple
     ranks = np.argsort(np.lexsort((random.random(n), score)))
     follow = random.random(n) < FOLLOWED
     if isinstance(target, ClassTarget):
-        rule = ranks * len(target.names) // n
+        rule: AnyArray = ranks * len(target.names) // n
         return columns, np.where(follow, rule, random.integers(len(target.names), size=n)), rule
     rule = target.low + (target.high - target.low) * (ranks + 0.5) / n
     return columns, np.where(follow, rule, random.uniform(target.low, target.high, n)), rule
