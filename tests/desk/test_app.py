@@ -205,6 +205,7 @@ def test_a_hostile_folder_is_shown_and_runs_nothing(folder: Path, tmp_path: Path
     (folder / "page.html").write_text("<script>alert(1)</script><h1>Within policy</h1>")
     (folder / "a<img src=x onerror=alert(1)>.txt").write_text(RULES)
     (folder / "right\u202etxt.exe").write_text("x")
+    (folder / "two\nlines.txt").write_text(RULES)
     (folder / "deep.json").write_text("[" * 200_000)
     (folder / "secret.json").symlink_to("/etc/passwd")
     os.mkfifo(folder / "pipe.txt")
@@ -214,6 +215,7 @@ def test_a_hostile_folder_is_shown_and_runs_nothing(folder: Path, tmp_path: Path
     served = Served(folder)
     try:
         served.audited("forest.pkl", "forest.json", "page.html", "deep.json", "rules.txt")
+        assert "two\ufffdlines.txt" in served.ask("GET", "/api/queue")[1]
         assert not witness.exists()
         names = {file.name for file in served.app.desk.state.files.values()}
         assert not names & {"secret.json", "pipe.txt", "passwd", "/etc/passwd"}

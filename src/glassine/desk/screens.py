@@ -90,8 +90,13 @@ def _code(text: str) -> Markup:
 def broken(name: str) -> Markup:
     """Return the name of a file, which goes on in the next line behind a dot, a dash or an underscore if it is long."""
     if len(name) <= LONG_NAME:
-        return Markup.escape(clean(name))
-    return Markup("<wbr>").join(map(clean, re.split(r"(?<=[._-])(?=\w)", name)))
+        return Markup.escape(clean_name(name))
+    return Markup("<wbr>").join(map(clean_name, re.split(r"(?<=[._-])(?=\w)", name)))
+
+
+def clean_name(name: str) -> str:
+    """Return the name of a file as :func:`clean` does, its line breaks and tabs made visible too."""
+    return re.sub(r"[\n\t]", "\ufffd", clean(name))
 
 
 def ordinal(number: int) -> str:
@@ -348,7 +353,7 @@ class Screens:
         acro = "" if version.acro is None else f"from ACRO: {version.acro['status'] or 'no status'}"
         return {
             "id": file.id,
-            "name": clean(file.name),
+            "name": clean_name(file.name),
             "mark": kind,
             "symbol": symbol,
             "said": clean(said),
