@@ -71,7 +71,7 @@ def _certificate(basis: Basis) -> Iterator[Answer]:
         raise NoFigureError("the certificate names no model")
     file = "" if stated.file is None else f"; of the file {stated.file}"
     yield EvidenceFigure(
-        f"SHA-256 of the model's canonical form {stated.model}{file}", "compared by `certificate verify`"
+        f"SHA-256 of the model's canonical form {stated.model}{file}", "compared when the certificate is verified"
     )
 
 
