@@ -95,7 +95,7 @@ def broken(name: str) -> Markup:
 
 
 def clean_name(name: str) -> str:
-    """Return the name of a file as :func:`clean` does, its line breaks and tabs made visible too."""
+    """Return the name of a file with line breaks, tabs and what :func:`clean` replaces made visible."""
     return re.sub(r"[\n\t]", "\ufffd", clean(name))
 
 
