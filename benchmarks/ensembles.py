@@ -44,14 +44,15 @@ sys.path.insert(0, str(ROOT))
 sys.path.append(os.environ.get("BOOSTED", ""))
 
 from benchmarks.regressions import (  # noqa: E402
-    DATA,
     adult,
     auc,
     california,
     compas,
     cross_fitted,
+    elevators,
     interval,
     telco,
+    wine,
 )
 from glassine import audit  # noqa: E402
 from glassine.formats.boosted.lightgbm import ensemble_from_lightgbm  # noqa: E402
@@ -77,21 +78,6 @@ def coded(frame: pl.DataFrame, target: str) -> tuple[Array, Array, list[str]]:
         for name in names
     ]
     return np.column_stack(columns), frame[target].to_numpy().astype(float), names
-
-
-def elevators() -> tuple[pl.DataFrame, str]:
-    """Return Elevators."""
-    lines = (DATA / "elevators" / "elevators.arff").read_text().splitlines()
-    start = next(i for i, line in enumerate(lines) if line.strip().lower() == "@data")
-    rows = [list(map(float, line.split(","))) for line in lines[start + 1 :] if line.strip()]
-    return pl.DataFrame(np.array(rows), schema=[f"a{i}" for i in range(len(rows[0]) - 1)] + ["goal"]), "goal"
-
-
-def wine() -> tuple[pl.DataFrame, str]:
-    """Return the white wines."""
-    frame = pl.read_csv(DATA / "wine" / "winequality-white.csv", separator=";")
-    # LightGBM writes names without blanks.
-    return frame.rename({name: name.replace(" ", "_") for name in frame.columns}), "quality"
 
 
 CUTS = {"california": 0.9, "elevators": 0.7, "wine": 0.3}

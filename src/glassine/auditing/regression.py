@@ -315,8 +315,12 @@ def _baseline(subject: RegressionSubject) -> tuple[int, str]:
     if "strata" in fit.special or event not in columns or target not in columns:
         many = fit.n_events is not None and fit.n_events >= SMALL * len(fit.baseline)
         return (0, ON_A_GRID) if many else (len(fit.baseline), "")
+    # Its tests of shift take a second to import.
+    from glassine.attacks.membership.survival import event_code
+
+    marks = np.asarray(columns[event])
     # A row stands for the events since the row before.
-    events = np.sort(np.asarray(columns[target], dtype=float)[np.asarray(columns[event]) == 1])
+    events = np.sort(np.asarray(columns[target], dtype=float)[marks == event_code(marks)])
     ends = np.searchsorted(events, sorted(time for time, _ in fit.baseline), side="right")
     return int((np.diff(ends, prepend=0) == 1).sum()), subject.mismatch
 

@@ -67,7 +67,7 @@ class SeveralRegressionsSubject(Subject):
     models: tuple[RegressionModel, ...]
     names: tuple[str, ...]
     table: RecordTable | None  # The records of the data set; None where there are none
-    chosen: tuple[str | AnyArray | None, ...]  # Of each table, which records it was fitted on, as it is stated
+    chosen: tuple[str | AnyArray | None, ...]  # Of each table, which records it was fitted on, as is stated
     stated: bool  # Whether it is stated of which records each table is, all those without a gap or others
     same: bool  # Whether it is stated that all tables are of the same records
 
@@ -295,7 +295,7 @@ def _groups(subject: SeveralRegressionsSubject) -> Fact[Sizes]:
     if not gaps:
         if doubt:
             return Measured(Sizes(parts={}, unsettled=doubt))
-        said = "" if subject.placed is not None else ", as it is stated"
+        said = "" if subject.placed is not None else ", as is stated"
         return Inapplicable(f"The tables were fitted on the same records{said}.")
     cells = () if subject.placed is None else difference_cells(subject.placed)
     parts = {DIFFERENCE: tuple(one.n for one in gaps), **({CELL: cells} if cells else {})}
@@ -352,7 +352,7 @@ def _by_numbers(subject: SeveralRegressionsSubject) -> Fact[FittedValues]:
     doubt = subject.unlike_numbers or subject.unlike or subject.unsolved
     if not doubt and split is not None:
         doubt = SEVERAL_DESIGNS.format(of=split)
-    said = "The tables are of the same records, as it is stated, and one of each outcome has all columns of the others."
+    said = "The tables are of the same records, as is stated, and one of each outcome has all columns of the others."
     return Measured(FittedValues(number=0, reasons=(said,), unsettled=doubt))
 
 

@@ -163,7 +163,8 @@ class MembershipOptions(OptionGroup, heading="Membership (needs --data, --holdou
     )
     event: str | None = option(
         "COLUMN",
-        "Of a Cox regression: column of 0/1 that says whether the time in --target is that of an event.",
+        "Of a Cox regression: column that says whether the time in --target is that of an event: 1 of 0 and 1, 2 of 1 "
+        "and 2.",
         shown="as R's formula names it",
     )
     shadow_seconds: float = option("S", "Most seconds of the shadow models.", 600.0)

@@ -319,7 +319,7 @@ def write_model(
     to: str = "json",
     domain: Domain | None = None,
     overwrite: bool = False,
-) -> None:
+) -> bytes:
     """Write a model to a file, whole or not at all.
 
     Parameters
@@ -334,6 +334,11 @@ def write_model(
         The public domain, which some formats need to spell values.
     overwrite : bool, default=False
         Whether a file that exists is replaced.
+
+    Returns
+    -------
+    bytes
+        What was written.
 
     Raises
     ------
@@ -350,6 +355,7 @@ def write_model(
     data = written(model, form, domain)
     check_written(data, path, form, model, domain)
     write_bytes(data, path, replaces=overwrite)
+    return data
 
 
 NOT_READ_BACK = ("json", "sql", "python")

@@ -11,7 +11,7 @@ import numpy as np
 
 from glassine.domain import Category
 from glassine.domain.attributes import Attribute, Scalar, is_name, is_scalar, is_whole
-from glassine.errors import InvalidModelError, check_choice, parameter
+from glassine.errors import InvalidDataError, InvalidModelError, check_choice, parameter
 from glassine.exports import Displayed
 from glassine.models.effects import Effect, Equal, Factor, Power, numbers_of
 from glassine.models.evidence import check_classes, check_guarantee, class_array
@@ -21,6 +21,7 @@ from glassine.models.terms import LARGEST_SCORE
 from glassine.records.arrays import AnyArray, Array
 from glassine.records.cells import NUMBER
 from glassine.records.columns import ConformedColumns, values_of
+from glassine.records.containers import schema
 from glassine.records.reading import read_checked
 
 LINKS = ("identity", "log", "logit", "probit", "cloglog", "softmax", "cox")
@@ -282,7 +283,15 @@ class RegressionModel(Displayed):
             return np.zeros((n_records(data), 0))
         columns = data if isinstance(data, ConformedColumns) else None
         if columns is None:
-            columns = read_checked(named(data, self.attributes), self.recipe, keep_undeclared=True)
+            records = named(data, self.attributes)
+            columns_of = schema(records).names
+            if absent := [name for name in self.tested if columns_of is not None and name not in columns_of]:
+                raise InvalidDataError(
+                    f"data lack the column {absent[0]!r:.60}, which the model reads.",
+                    remedy="Add it. Where its name is made of an attribute and a value, as R writes them, pass a "
+                    "domain that declares the attribute.",
+                )
+            columns = read_checked(records, self.recipe, keep_undeclared=True)
         out = np.ones((columns.n_records, len(self.effects)))
         for j, effect in enumerate(self.effects):
             for factor in effect.factors:
