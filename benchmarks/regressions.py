@@ -19,7 +19,7 @@ with robust errors (HC1), which the audit refuses. Intervals are of 95 % (Cloppe
 independent. GLASSINE_DATA names the folder of the datasets.
 
     python benchmarks/regressions.py run [DATASET ...]    # writes benchmarks/regressions.csv
-    python benchmarks/regressions.py tables               # prints the tables from it
+    python benchmarks/regressions.py page                 # writes the tables of the page from it
 """
 
 from __future__ import annotations
@@ -39,11 +39,13 @@ from scipy.stats import beta
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.kept_rows import filled  # noqa: E402
 from glassine import audit  # noqa: E402
 from glassine.models import Effect, Equal, FitStatistics, Power, RegressionModel  # noqa: E402
 from glassine.models.implied import advantage_of_parameters, effective_parameters  # noqa: E402
 from glassine.models.indicators import indicator_bounds  # noqa: E402
 from glassine.records.arrays import Array, Bools  # noqa: E402
+from papers.common.tables import markdown  # noqa: E402
 
 DATA = Path(os.environ.get("GLASSINE_DATA", ROOT.parent / "shared" / "data"))
 OUT = ROOT / "benchmarks" / "regressions.csv"
@@ -430,53 +432,63 @@ def _harmful(rows_of: list[dict[str, str]]) -> Bools:
     )
 
 
-def _line(kind: str, rule: str, values: list[float], limit: float, harmful: Bools) -> str:
-    """Return a line of the table of rules."""
+def line(kind: str, rule: str, values: list[float], limit: float, harmful: Bools) -> tuple[str, ...]:
+    """Return a line of a table of rules."""
     flagged, inside = np.array(values) > limit, int(harmful.sum())
     curve = f"{auc(np.array(values), harmful):.3f}" if 0 < inside < len(harmful) else "-"
     caught = interval(int((flagged & harmful).sum()), inside)
     spared = interval(int((~flagged & ~harmful).sum()), int((~harmful).sum()))
-    return f"| {kind} | {len(harmful)} ({inside}) | {rule} | {curve} | {caught} | {spared} |"
+    return (f"{kind}: {len(harmful)} ({inside})", rule, curve, caught, spared)
 
 
-def tables() -> None:
-    """Print the tables."""
+RULES = ("settings (harmful)", "rule", "AUC", "sensitivity", "specificity")
+"""Heads of a table of rules."""
+
+
+def groups(found: list[dict[str, str]]) -> dict[str, list[dict[str, str]]]:
+    """Return the rows of each kind of regression, with and without the data on which the constants were chosen."""
+    return {
+        "logistic": [r for r in found if r["dataset"] not in LINEAR],
+        "logistic without Adult": [r for r in found if r["dataset"] in ("compas", "german", "telco")],
+        "linear": [r for r in found if r["dataset"] in LINEAR],
+        "linear without California": [r for r in found if r["dataset"] in LINEAR[1:]],
+    }
+
+
+def tables() -> dict[str, str]:
+    """Return the tables of the page, from the rows that are stored."""
     with OUT.open() as stream:
         found = list(csv.DictReader(stream))
-    groups = {
-        "logistic": [r for r in found if r["dataset"] not in LINEAR],
-        "logistic, not Adult": [r for r in found if r["dataset"] in ("compas", "german", "telco")],
-        "linear": [r for r in found if r["dataset"] in LINEAR],
-        "linear, not California": [r for r in found if r["dataset"] in LINEAR[1:]],
-    }
-    lines = ["| models | all (harmful) | rule | AUC | sensitivity | specificity |", "|---|---|---|---|---|---|"]
-    for kind, own in groups.items():
+    rules, counts = [], []
+    for kind, own in groups(found).items():
         harmful = _harmful(own)
-        lines += [
-            _line(kind, "parameters / n", [float(r["by_parameters"]) for r in own], LIMIT, harmful),
-            _line(kind, "effective parameters / n", [float(r["by_effective"]) for r in own], LIMIT, harmful),
-            _line(
-                kind, "ACRO: < 10 degrees of freedom", [float(r["columns"]) - float(r["n"]) for r in own], -10, harmful
-            ),
-            _line(kind, "a column of < 10", [-float(r["smallest_column"]) for r in own], -10, harmful),
-        ]
+        rules.append(line(kind, "parameters / n", [float(r["by_parameters"]) for r in own], LIMIT, harmful))
+        rules.append(line(kind, "effective parameters / n", [float(r["by_effective"]) for r in own], LIMIT, harmful))
+        if " " not in kind:
+            degrees = [float(r["columns"]) - float(r["n"]) for r in own]
+            rules.append(line(kind, "ACRO: fewer than 10 degrees of freedom", degrees, -10, harmful))
+            smallest = [-float(r["smallest_column"]) for r in own]
+            rules.append(line(kind, "a column of fewer than 10", smallest, -10, harmful))
+            counts.append((kind, *(f"{sum(int(r[name] or 0) for r in own):,}" for name in COUNTED)))
+    by_data = []
     for data in dict.fromkeys(r["dataset"] for r in found):
         own = [r for r in found if r["dataset"] == data]
-        lines.append(
-            _line(data, "effective parameters / n", [float(r["by_effective"]) for r in own], LIMIT, _harmful(own))
-        )
-    lines += [
-        "",
-        "| fits | columns of 0/1 | violations | rounded to 3 decimals | by HC1 | of >= 10 | confirmed |",
-        "|---|" * 1 + "---|" * 6,
-    ]
-    for kind, own in groups.items():
-        lines.append(f"| {kind} | " + " | ".join(str(sum(int(r[name] or 0) for r in own)) for name in COUNTED) + " |")
-    sys.stdout.write("\n".join(lines) + "\n")
+        for rule, key in (("parameters / n", "by_parameters"), ("effective parameters / n", "by_effective")):
+            by_data.append(line(data, rule, [float(r[key]) for r in own], LIMIT, _harmful(own)))
+    heads = (
+        *("converged fits without a penalty", "columns of 0/1", "bounds above the count", "with errors of 3 decimals"),
+        *("with robust errors", "columns of ten", "confirmed"),
+    )
+    return {
+        "regressions": markdown(RULES, rules),
+        "regressions by data": markdown(RULES, by_data),
+        "columns of 0/1": markdown(heads, counts),
+    }
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "run":
         run(sys.argv[2:])
     else:
-        tables()
+        for page, text in filled(tables()).items():
+            page.write_text(text)

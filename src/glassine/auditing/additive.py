@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from glassine.attacks.bins import BinLeakage, TermBins, leak_bins
+from glassine.attacks.bin_leakage import BinLeakage, TermBins, leak_bins
 from glassine.attacks.magnitudes import ALL, ContributionBounds
 from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
-from glassine.attacks.values import ValueLeakage
+from glassine.attacks.value_leakage import ValueLeakage
 from glassine.auditing.additive_regions import bits_of_bins, show_shape
 from glassine.auditing.describe import relied_on
 from glassine.auditing.facts import (
@@ -40,14 +40,14 @@ from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import CONTRADICTION
 from glassine.auditing.tree_figures import INFERRED, MISMATCH
 from glassine.auditing.trees import TREE_MEASUREMENTS, attacked
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Integer, Real
 from glassine.formats.json import fingerprint
 from glassine.models import AdditiveModel
 from glassine.models.additive import score_meaning, summarize_model, typed_scores
+from glassine.models.additive_scores import recipe_of
 from glassine.models.editing import revert
 from glassine.models.implied import advantage_of_parameters
-from glassine.models.scoring import recipe_of
 from glassine.models.shapes import COVERAGE
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _parameters(additive: AdditiveSubject) -> Fact[EffectiveParameters]:
     if not counts:
         return Inapplicable("The model has no bins.")
     if any(sizes is None for sizes in counts):
-        return NotApplicable("the model does not publish how many records its bins hold.")
+        return NotApplicable("the model does not publish exactly how many records its bins hold.")
     table = additive.table
     # A person may be in several bins of a term.
     n = table.persons.number if table is not None and table.persons is not None else max(sum(c or ()) for c in counts)

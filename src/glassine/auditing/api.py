@@ -17,7 +17,7 @@ from glassine.auditing.samples import known_names, read_samples
 from glassine.auditing.subject import OpenedModel, Subject, examine
 from glassine.auditing.trees import TreeSubject
 from glassine.data.labels import Sample, as_sample, target_name
-from glassine.data.persons import refuse_shared
+from glassine.data.person_counts import refuse_shared
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
 from glassine.errors import GlassineError, InvalidParameterError, InvalidPolicyError, parameter
@@ -34,9 +34,9 @@ KINDS = {
     "glassine.auditing.several_models.SeveralModels": "glassine.auditing.several.SeveralSubject",
     "glassine.formats.judged.EnsembleFile": "glassine.auditing.ensemble.EnsembleSubject",
     "glassine.models.ensemble.TreeEnsemble": "glassine.auditing.ensemble.EnsembleSubject",
-    "glassine.surrogates.measuring.MeasuredExplainer": "glassine.auditing.release.ReleaseSubject",
-    "glassine.surrogates.release.SurrogateRelease": "glassine.auditing.release.ReleaseSubject",
-    "glassine.learners.summaries.estimator.PrivateSummary": "glassine.auditing.summaries.SummarySubject",
+    "glassine.surrogates.explanation_measures.MeasuredExplainer": "glassine.auditing.release.ReleaseSubject",
+    "glassine.surrogates.surrogate_release.SurrogateRelease": "glassine.auditing.release.ReleaseSubject",
+    "glassine.learners.summaries.private_summary.PrivateSummary": "glassine.auditing.summaries.SummarySubject",
 }
 """By class of what is published, its kind of subject, where it is not one model."""
 OF_MODELS = {

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from glassine import privacy
-from glassine.attacks.labels import Occupants
+from glassine.attacks.label_disclosure import Occupants
 from glassine.auditing.criterion import PartFacts
 from glassine.auditing.findings import (
     Bound,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome
-from glassine.attacks.values import nameable_sides
+from glassine.attacks.value_leakage import nameable_sides
 from glassine.auditing.facts import (
     EffectiveParameters,
     Fact,
@@ -31,7 +31,7 @@ from glassine.auditing.subject import OpenedModel, Raw
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import flagged
 from glassine.auditing.trees import MEMBERSHIP, attacked
-from glassine.data.table import RecordTable, as_table
+from glassine.data.record_table import RecordTable, as_table
 from glassine.domain import Integer, Real
 from glassine.domain.grid import on_grid
 from glassine.domain.literals import is_missing

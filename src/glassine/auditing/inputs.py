@@ -15,7 +15,6 @@ from glassine.auditing.statements import NOTHING_STATED, check_kind
 from glassine.auditing.statements import StatedClass as StatedClass
 from glassine.auditing.statements import Statements as Statements
 from glassine.auditing.suppression import Suppression
-from glassine.budget import current
 from glassine.capacity.learned import FEWEST, MOST
 from glassine.counting import MAX_STEPS
 from glassine.data.deviations import bounds, is_off_step, off_step_sentence, sentence
@@ -25,7 +24,7 @@ from glassine.data.inference import (
     infer_domain,
     outside_of,
 )
-from glassine.data.table import NO_RECORDS, RecordTable, as_table
+from glassine.data.record_table import NO_RECORDS, RecordTable, as_table
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import (
@@ -44,6 +43,7 @@ from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag
 from glassine.records.flags import is_number
 from glassine.records.reading import frequent_texts, read
+from glassine.resources import current
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise

@@ -48,8 +48,8 @@ from glassine.auditing.output_criteria import CLEAN_COPY, LOOK_THROUGH
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.remedy import Remedy, Retraining, in_one_copy, remedy
 from glassine.auditing.suppression import Suppression
-from glassine.budget import current
 from glassine.errors import Text, first_of
+from glassine.resources import current
 
 OF_LEAVES: tuple[Kind, ...] = ("tree", "rule list")
 EMPTY = "empty"

@@ -14,7 +14,7 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.subject import OpenedModel, Subject
 from glassine.data.identifiers import identifies
 from glassine.data.inference import is_identifier_name, repeats
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError, first_of, parameter
 from glassine.records.containers import is_lazy

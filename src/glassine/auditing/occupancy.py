@@ -9,10 +9,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from glassine.attacks.labels import Occupants
+from glassine.attacks.label_disclosure import Occupants
 from glassine.auditing.inputs import AuditInputs
 from glassine.data.labels import class_places
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Domain
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidParameterError, parameter

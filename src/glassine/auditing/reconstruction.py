@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
+from glassine.attacks.record_matching import ErrorEstimate
 from glassine.auditing.findings import AttributeFinding, ReconstructionFinding, SubgroupBitsFinding
 from glassine.auditing.findings.joint import RowsFinding
 from glassine.auditing.suppression import Suppression
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import CostLimitError, InvalidDataError, UndefinedMeasureError
 from glassine.records.arrays import AnyArray, Array, Indices

@@ -21,7 +21,7 @@ from glassine.auditing.subject import OpenedModel, Raw
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import MEMBERSHIP, attacked
 from glassine.data.labels import Sample
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Integer, Real
 from glassine.domain.literals import is_missing
 from glassine.errors import parameter

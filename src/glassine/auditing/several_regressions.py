@@ -31,7 +31,7 @@ from glassine.auditing.several_models import SeveralModels
 from glassine.auditing.size_criteria import SMALL
 from glassine.auditing.subject import ALONE, OpenedModel, Raw, Subject
 from glassine.auditing.suppression import Suppression
-from glassine.data.table import RecordTable, as_table
+from glassine.data.record_table import RecordTable, as_table
 from glassine.errors import InvalidDataError, InvalidParameterError, Text, parameter
 from glassine.models.implied import advantage_of_parameters
 from glassine.models.regression import RegressionModel

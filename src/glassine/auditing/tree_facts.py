@@ -11,7 +11,7 @@ import numpy as np
 
 from glassine.attacks.magnitudes import ContributionBounds
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.attacks.values import ValueLeakage, thresholds_of
+from glassine.attacks.value_leakage import ValueLeakage, thresholds_of
 from glassine.auditing.facts import (
     Bits,
     Fact,
@@ -28,7 +28,7 @@ from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.models.implied import Bounds, OutcomeCounts, made_certain, unseen
 
 if TYPE_CHECKING:
-    from glassine.attacks.labels import LabelDisclosure
+    from glassine.attacks.label_disclosure import LabelDisclosure
     from glassine.auditing.disclosure import Inferred
     from glassine.auditing.policy import Policy
     from glassine.auditing.subject import Raw

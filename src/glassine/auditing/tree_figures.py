@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from glassine.attacks.outcome import UNCOVERED, Failed, Measured, NotApplicable, Outcome, RecordNote
-from glassine.attacks.values import thresholds_of
+from glassine.attacks.value_leakage import thresholds_of
 from glassine.auditing.findings import (
     OF_THE_MODEL,
     GuaranteeFinding,
@@ -27,7 +27,7 @@ from glassine.auditing.model_subject import Identifiers, ModelSubject
 from glassine.auditing.occupancy import Occupancy, rounded
 from glassine.auditing.reconstruction import hide_subgroups
 from glassine.auditing.subject import WEIGHED, OpenedModel, Raw
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Domain
 from glassine.domain.attributes import Attribute
 from glassine.errors import CostLimitError, InvalidDataError, InvalidModelError

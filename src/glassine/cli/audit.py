@@ -363,7 +363,7 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
 
 def _of_summary(file: FileContent, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
-    from glassine.learners.summaries.estimator import PrivateSummary
+    from glassine.learners.summaries.private_summary import PrivateSummary
 
     records = options.records
     files = {"--domain": options.domain, "--data": records.data, "--holdout": records.holdout}

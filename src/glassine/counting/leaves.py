@@ -8,10 +8,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import overload
 
-from glassine.budget import current
 from glassine.counting.regions import BETWEEN, Region
 from glassine.counting.space import Measure, NumberFactor, Part, Space
 from glassine.domain import Literal
+from glassine.resources import current
 
 BYTES = 500
 """Memory of a leaf over ten factors."""

@@ -18,11 +18,11 @@ from typing import TypeAlias, overload
 
 import numpy as np
 
-from glassine.budget import current
 from glassine.counting.space import Box, Measure, Space, bits
 from glassine.domain.domain import product
 from glassine.errors import CountingLimitError, UndefinedMeasureError, parameter
 from glassine.records.arrays import Array, Indices
+from glassine.resources import current
 
 Clause: TypeAlias = tuple[tuple[int, int], ...]
 """A box to leave out, as sorted pairs of factor and mask; each mask a proper part of what is allowed."""

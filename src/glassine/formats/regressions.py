@@ -12,7 +12,7 @@ from glassine.domain import Binary, Category, Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import float_of, require
-from glassine.formats.printed.conditions import plain
+from glassine.formats.printed.rule_conditions import plain
 from glassine.models.additive import LINKS as BINNED_LINKS
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins

@@ -11,10 +11,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from glassine.budget import current
 from glassine.data.inference import columns as read_columns
 from glassine.data.labels import class_key
-from glassine.data.table import as_table, with_persons
+from glassine.data.record_table import as_table, with_persons
 from glassine.domain import Between, Domain, Integer, OneOf, Real
 from glassine.domain import Literal as Condition
 from glassine.domain.attributes import code_cuts
@@ -31,6 +30,7 @@ from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.models.implied import OutcomeCounts, implied_advantage
 from glassine.models.records import counted_records
 from glassine.models.transform import merge_leaves, moved_rules, moved_tree, rewritten
+from glassine.resources import current
 
 MERGED = "leaves were merged by their counts in the training data, which the guarantee does not cover"
 

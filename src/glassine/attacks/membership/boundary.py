@@ -11,7 +11,7 @@ import numpy as np
 from glassine.attacks.membership.gap import answered, gap_figure, known_sides, read_sides, setting_of
 from glassine.attacks.membership.outputs import LabelledRecords, attempt, published
 from glassine.attacks.membership.result import MembershipResult, Shift
-from glassine.attacks.membership.scoring import judge_scores
+from glassine.attacks.membership.score_thresholds import judge_scores
 from glassine.attacks.outcome import Outcome
 from glassine.data.labels import Sample
 from glassine.domain import Between, Literal

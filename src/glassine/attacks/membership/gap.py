@@ -8,13 +8,13 @@ import math
 import numpy as np
 from scipy.stats import mannwhitneyu
 
-from glassine.attacks.membership.intervals import Estimate, check_confidence, newcombe
+from glassine.attacks.membership.confidence_intervals import Estimate, check_confidence, newcombe
 from glassine.attacks.membership.outputs import Answers, LabelledRecords, answers, attempt, generator, in_classes_of
 from glassine.attacks.membership.result import SHIFT_LEVEL, MembershipResult, Shift
-from glassine.attacks.membership.scoring import Setting, judge_calls
+from glassine.attacks.membership.score_thresholds import Setting, judge_calls
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.data.labels import Sample
-from glassine.data.persons import refuse_shared
+from glassine.data.person_counts import refuse_shared
 from glassine.errors import InvalidParameterError, parameter
 from glassine.records.arrays import AnyArray, Array, Indices
 from glassine.records.cells import ANY_NUMBER, Flag

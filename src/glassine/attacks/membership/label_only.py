@@ -19,7 +19,7 @@ from glassine.attacks.membership.gap import (
 )
 from glassine.attacks.membership.outputs import Answers, LabelledRecords, answers, attempt, published
 from glassine.attacks.membership.result import MembershipResult, Shift
-from glassine.attacks.membership.scoring import judge_scores
+from glassine.attacks.membership.score_thresholds import judge_scores
 from glassine.attacks.outcome import Outcome
 from glassine.data.labels import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError, check_whole, parameter

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import LabelledRecords, as_fitted, asking, class_text
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Between
 from glassine.domain.literals import is_missing
 from glassine.domain.single import single_sides

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.membership.intervals import Estimate, check_confidence, clopper_pearson, newcombe
+from glassine.attacks.membership.confidence_intervals import Estimate, check_confidence, clopper_pearson, newcombe
 from glassine.attacks.membership.matching import (
     DistinctCandidates,
     ExplainedSplit,

@@ -9,7 +9,7 @@ import numpy as np
 from glassine.attacks.membership.gap import holdout_shift, read_sides, setting_of
 from glassine.attacks.membership.outputs import LabelledRecords, attempt, generator
 from glassine.attacks.membership.result import MembershipResult
-from glassine.attacks.membership.scoring import Setting, judge_scores
+from glassine.attacks.membership.score_thresholds import Setting, judge_scores
 from glassine.attacks.membership.suite import MembershipAttacks, overlap_of
 from glassine.attacks.outcome import Measured, NotApplicable
 from glassine.data.labels import Sample

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from glassine.attacks.alignment import ErrorEstimate, align, original_records
 from glassine.attacks.reconstruction.count_bounds import bound_counts, exact_counts, likeliest_counts
 from glassine.attacks.reconstruction.leakage import (
     ExposedRecords,
@@ -24,6 +23,7 @@ from glassine.attacks.reconstruction.leakage import (
     oddities,
 )
 from glassine.attacks.reconstruction.possible import log2_ratio
+from glassine.attacks.record_matching import ErrorEstimate, align, original_records
 from glassine.counting import MAX_STEPS, Region
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.table import NO_RECORDS, as_table
+from glassine.data.record_table import NO_RECORDS, as_table
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of

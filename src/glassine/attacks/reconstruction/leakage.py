@@ -12,7 +12,7 @@ import numpy as np
 
 from glassine.attacks.reconstruction.possible import PossibleRecords, Worlds
 from glassine.data.labels import subgroups
-from glassine.data.table import as_table
+from glassine.data.record_table import as_table
 from glassine.errors import InvalidDataError, UndefinedMeasureError
 from glassine.models import Cell, DecisionTree, RuleList
 from glassine.models.records import counted_records

@@ -7,7 +7,7 @@ import re
 
 from glassine.errors import UnsupportedModelError
 from glassine.formats.conditions import float_of
-from glassine.formats.printed.conditions import NUMBER
+from glassine.formats.printed.rule_conditions import NUMBER
 from glassine.formats.regressions import half_step
 
 HAZARDS = re.compile(r'^ *(?:"",)?"?hazard"?[ ,]+"?time"?(?P<strata>[ ,]+"?strata"?)? *\r?$', re.MULTILINE)

@@ -9,7 +9,7 @@ from glassine.domain import Domain
 from glassine.errors import UnsupportedModelError
 from glassine.formats.format import of_text
 from glassine.formats.printed.baselines import baseline_below
-from glassine.formats.printed.conditions import NUMBER
+from glassine.formats.printed.rule_conditions import NUMBER
 from glassine.formats.regressions import MINUS, NOT_ESTIMATED, RegressionBuilder, half_step, link_of, number
 from glassine.models.regression import FitStatistics, RegressionModel
 

@@ -11,7 +11,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
 from glassine.formats.format import of_text
 from glassine.formats.printed.baselines import baseline_below
-from glassine.formats.printed.conditions import NUMBER, plain
+from glassine.formats.printed.rule_conditions import NUMBER, plain
 from glassine.formats.regressions import MINUS, RegressionBuilder, factors_of, flag, half_step, link_of, number
 from glassine.models.regression import FitStatistics, RegressionModel
 
