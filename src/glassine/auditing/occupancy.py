@@ -117,7 +117,7 @@ def count_data(model: DecisionTree | RuleList, frame: Any, domain: Domain, targe
 
 
 def _published(model: DecisionTree | RuleList) -> tuple[int | None, ...]:
-    """Return the number of records of each part, as far as it is published exactly."""
+    """Return the number of records of each part where it is published exactly, else None."""
     exact = model.counts_are_exact
     return tuple([cell.evidence.size if exact else None for cell in model.cells])
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from glassine.auditing.policy import Policy
     from glassine.auditing.subject import Raw
     from glassine.auditing.tree_figures import TreeSubject
-    from glassine.data.persons import Persons
+    from glassine.data.person_counts import Persons
 
 EMPTY_MODEL = "all published counts are zero, so the model says nothing about any record."
 CONTRADICTION = "the domain allows no record where the model counts some, so one of the two is wrong."
