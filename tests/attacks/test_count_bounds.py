@@ -11,7 +11,7 @@ import pytest
 
 from glassine import Category, Domain, Integer, Policy, reconstruct
 from glassine.attacks import CountNoise
-from glassine.attacks.labels import disclose_labels
+from glassine.attacks.label_disclosure import disclose_labels
 from glassine.attacks.outcome import Measured, NotApplicable
 from glassine.attacks.reconstruction.count_bounds import CountBounds, bound_counts
 from glassine.attacks.reconstruction.leakage import Interval

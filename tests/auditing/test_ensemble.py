@@ -28,7 +28,7 @@ from glassine.auditing.findings import Findings
 from glassine.auditing.inputs import MembershipSettings, Statements
 from glassine.auditing.shadow_ensembles import MOST_TREES, describe_shadows, shadow_ensemble
 from glassine.data.labels import Sample
-from glassine.data.table import as_table
+from glassine.data.record_table import as_table
 from glassine.domain.single import single_sides
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError
 from glassine.formats import EnsembleFile, as_ensemble, load_judged, write_clean

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from glassine.data.record_table import RecordTable
 from glassine.data.sources import _in_blocks, read_table
-from glassine.data.table import RecordTable
 from glassine.errors import UnreadableFileError
 from glassine.records.headers import PLAIN, CsvDialect, RecordsFile
 from glassine.records.lines import DelimitedText

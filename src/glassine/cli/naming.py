@@ -100,6 +100,7 @@ OF_AUDITS = {
     "shadows": "--shadows",
     "sensitive": "--sensitive",
     "target": "--target",
+    "same_records": "--same-records",
     "memory_limit": "--memory-limit",
     "cpu_limit": "--cpu-limit",
 }
@@ -119,8 +120,11 @@ def in_own_command(remedy: Remedy, typed: Sequence[str], parameters: Collection[
     --------
     >>> from glassine.auditing.remedy import Retraining, remedy
     >>> smaller = remedy("Retrain: epsilon at most 1.", retraining=Retraining("epsilon at most 1", {"epsilon": 1.0}))
-    >>> in_own_command(smaller, ["fit", "tree", "a.csv", "--epsilon", "9"], {"epsilon"}).text
+    >>> again = in_own_command(smaller, ["fit", "tree", "a.csv", "--epsilon", "9"], {"epsilon"})
+    >>> again.text
     'Retrain: `glassine fit tree a.csv --epsilon 1 --overwrite`. The budgets of both fits add up.'
+    >>> again.plain
+    'Retrain: epsilon at most 1. The budgets of both fits add up.'
     """
     from glassine.auditing.remedy import CheckerText
 
@@ -139,10 +143,9 @@ def in_own_command(remedy: Remedy, typed: Sequence[str], parameters: Collection[
     step = f"`{shlex.join(['glassine', *words, *['--overwrite'] * ('--overwrite' not in words)])}`"
     piece = again.piece or remedy.step
     text = remedy.text.replace(piece, step if options else f"{piece}: {step}{''.join(drafts)}")
-    if "--not-private" not in typed:
-        text += " The budgets of both fits add up."
+    sums = "" if "--not-private" in typed else " The budgets of both fits add up."
     public = remedy.text.public if isinstance(remedy.text, CheckerText) else remedy.text
-    return replace(remedy, text=CheckerText(text, public))
+    return replace(remedy, text=CheckerText(text + sums, public), plain=CheckerText(remedy.plain + sums, remedy.plain))
 
 
 FLAGS = ("--infer-domain", "--infer-classes", "--not-private")

@@ -12,8 +12,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from glassine.data.persons import plain, spelled_alike, spelling_advice
-from glassine.data.table import NO_RECORDS, as_table, frame_of
+from glassine.data.person_counts import plain, spelled_alike, spelling_advice
+from glassine.data.record_table import NO_RECORDS, as_table, frame_of
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
 from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing

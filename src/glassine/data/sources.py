@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import narwhals as nw
 import polars as pl
 
-from glassine.data.table import ParsedFile, RecordTable
+from glassine.data.record_table import ParsedFile, RecordTable
 from glassine.domain import Domain
 from glassine.domain.attributes import Attribute
 from glassine.records.column_types import inferred, typed

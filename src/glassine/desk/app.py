@@ -21,7 +21,7 @@ from glassine.desk.screens import Screens, clean
 from glassine.desk.workbench import Workbench
 from glassine.errors import PLAIN, DeskError, GlassineError, LogError, RefusedActionError, installed
 from glassine.server.access import Access
-from glassine.server.limits import Gate, Limits, problem
+from glassine.server.request_limits import Gate, Limits, problem
 
 CODE_SECONDS = 60.0
 """Seconds in which the code of the address must be used."""

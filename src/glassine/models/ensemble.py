@@ -12,9 +12,9 @@ import numpy as np
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.exports import Displayed
+from glassine.models.additive_scores import MOST_LOGARITHM
 from glassine.models.evidence import cell_shares
 from glassine.models.records import read_records
-from glassine.models.scoring import MOST_LOGARITHM
 from glassine.models.tree import Forest
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
 

@@ -152,7 +152,8 @@ def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
     limit = None if criterion is None else criterion.limit
     unit = "number" if limit is None else limit.unit.name
     if check.measured is None:
-        missing = "nothing published" if check.status == "not applicable" else "not known"
+        # What was judged is known, but can be the value of a person.
+        missing = {"not applicable": "nothing published", "unknown": "not known"}.get(check.status, "not shown")
         measured = BY_GUARANTEE if check.basis == "guarantee" else missing
     else:
         at_most = "at most " if check.basis == "guarantee" and unit in ("bits", "number") else ""
