@@ -12,7 +12,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Binary, Category, Domain, Integer, Real
-from glassine.comparison.records import ClassTarget, NumberTarget
+from glassine.comparison.seeded_splits import ClassTarget, NumberTarget
 from glassine.desk.invented import invent, target_of, without
 from glassine.desk.invented import simulated as figures_of
 from glassine.desk.simulation import DIAL, FOLLOWED, TESTED

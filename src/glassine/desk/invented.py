@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from glassine.comparison import CANDIDATES, Shape
-from glassine.comparison.records import ClassTarget, NumberTarget, Target
-from glassine.comparison.values import Measure
+from glassine.comparison.comparison_results import Measure
+from glassine.comparison.seeded_splits import ClassTarget, NumberTarget, Target
 from glassine.desk.simulation import COLUMNS, DIAL, FOLLOWED, LONGEST, TESTED
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import PLAIN, GlassineError, InvalidDomainError, InvalidParameterError
