@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from glassine.cli.steps import CLASSES, DRAFT, NUMBERS, Given, accepting, is_given, option_of, step_of
-from glassine.errors import GlassineError
+from glassine.errors import GlassineError, speaks_plainly
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
@@ -206,6 +206,9 @@ def in_commands(
         entry if entry.remedy is None else replace(entry, remedy=_of_line(entry.remedy, advice, files, records))
         for entry in findings.policies
     )
+    if speaks_plainly():
+        advice = tuple(one.plainly() for one in advice)
+        policies = tuple(replace(one, remedy=None if one.remedy is None else one.remedy.plainly()) for one in policies)
     return replace(findings, advice=advice, policies=policies, holder=holder)
 
 
