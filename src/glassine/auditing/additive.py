@@ -25,7 +25,6 @@ from glassine.auditing.facts import (
     Thresholds,
 )
 from glassine.auditing.findings import (
-    OF_THE_MODEL,
     AdditiveFinding,
     GuaranteeFinding,
     ModelSummary,
@@ -298,8 +297,6 @@ def _named(additive: AdditiveSubject, bounded: bool) -> NamedPeople:
 
 def _membership(subject: AdditiveSubject) -> Outcome[MembershipAttacks]:
     """Attack membership, with the attributes that the model knows; shadow models are additive, of the same domain."""
-    if subject.inputs.public:
-        return NotApplicable(OF_THE_MODEL)
     model, domain = subject.model, subject.inputs.domain
 
     def learner(_members: RecordTable) -> Any:

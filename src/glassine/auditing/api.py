@@ -20,7 +20,6 @@ from glassine.data.labels import Sample, as_sample, target_name
 from glassine.data.person_counts import refuse_shared
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
-from glassine.domain.literals import attributes_of
 from glassine.errors import GlassineError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import EnsembleFile, ModelFile, as_model
 from glassine.formats.canonical import FileForm
@@ -184,11 +183,8 @@ def audit(
 
 def tested_by(model: object) -> tuple[str, ...]:
     """Return the attributes that a published model tests; none of what is no tree, rule list or additive model."""
-    if isinstance(model, ModelFile):
-        model = model.model
-    if isinstance(model, AdditiveModel | RegressionModel):
-        return model.tested
-    return attributes_of(model.literals) if isinstance(model, DecisionTree | RuleList) else ()
+    model = model.model if isinstance(model, ModelFile) else model
+    return model.tested if isinstance(model, DecisionTree | RuleList | AdditiveModel | RegressionModel) else ()
 
 
 def unmeasured(public: Findings, error: Exception) -> Findings:

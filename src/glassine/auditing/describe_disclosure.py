@@ -37,7 +37,7 @@ from glassine.data.inference import columns as read_columns
 from glassine.data.labels import subgroups
 from glassine.data.record_table import RecordTable, as_table
 from glassine.domain import Category
-from glassine.domain.literals import attributes_of, is_missing
+from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, Text, marked
 from glassine.models import DecisionTree
 from glassine.records.arrays import AnyArray, Array, Indices
@@ -389,7 +389,7 @@ def _not_predicted(
     if truth is not None:
         gaps = is_missing(truth)
         exact = settings.training == "known" and settings.noise is None
-        whole = columns if exact and not gaps.any() and set(attributes_of(tree.literals)) <= set(columns) else None
+        whole = columns if exact and not gaps.any() and set(tree.tested) <= set(columns) else None
         values = truth[np.flatnonzero(~gaps)]
     return not_predicted(
         tree,

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from glassine.attacks.outcome import Outcome
+from glassine.attacks.outcome import Measured, Outcome
 from glassine.models.implied import Bounds, OutcomeCounts, implied_advantage
 from glassine.records.arrays import Array, Ints
 
@@ -255,6 +255,11 @@ class Case:
     people: bool = False
     of_classes: bool = True
     limits: Mapping[str, float | None] = field(default_factory=dict)
+
+    def measured(self, fact: str) -> Any:
+        """Return what measurements found as a fact of that name; None where it was not measured or does not exist."""
+        outcome = self.facts.get(fact)
+        return outcome.value if isinstance(outcome, Measured) else None
 
     @property
     def lacks(self) -> tuple[str, ...] | None:

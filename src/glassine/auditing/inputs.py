@@ -309,11 +309,6 @@ class AuditInputs:
         data, holdout = (side if side is None else as_table(side).by(attributes) for side in (self.data, self.holdout))
         return replace(self, data=data, holdout=holdout)
 
-    @cached_property
-    def columns(self) -> dict[str, AnyArray] | None:
-        """The training records as columns, shape (n,) each."""
-        return None if self.table is None else self.table.arrays
-
 
 def inferred_domain(
     names: Sequence[str], recipe: Mapping[str, Attribute], columns: Mapping[str, AnyArray], notes: list[str]
@@ -476,6 +471,8 @@ def _words(
 ) -> dict[str, tuple[str, ...]]:
     """Return the texts that many records hold in columns with texts outside their attributes."""
     names = [name for name, why in outside.items() if name in recipe and any(one.startswith("texts") for one in why)]
+    if not names:
+        return {}
     if table.persons is not None:
         # One record of each person, so that no word of one person's many records is named.
         rows = np.zeros(len(table), dtype=bool)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
     NUMBER,
     ROUNDED_SHARE,
@@ -308,10 +307,10 @@ def _without_shadows(membership: MembershipFinding) -> str:
 
 def _implied_fails(case: Case) -> bool:
     """Return whether the advantage that the counts imply is beyond its own limit, or not known."""
-    limit, fact = case.limits.get("largest_advantage"), case.facts.get("implied")
-    if limit is None or not isinstance(fact, Measured):
+    limit, implied = case.limits.get("largest_advantage"), case.measured("implied")
+    if limit is None or implied is None:
         return False
-    advantage = fact.value.advantage
+    advantage = implied.advantage
     return bool((advantage.upper if isinstance(advantage, Bounds) else advantage) > limit)
 
 

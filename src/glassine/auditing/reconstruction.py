@@ -56,7 +56,8 @@ def rebuilt(
     defined = mean is not None
     bits = [b for b, size in zip(learned, sizes, strict=True) if size != 0]
     finite = [b for b in bits if math.isfinite(b)]
-    alone, aware = of_all(False), of_all(True)
+    alone = of_all(False)
+    aware = of_all(True) if dataset.domain.groups else alone
     return ReconstructionFinding(
         entropy_bits=alone[0],
         prior_bits=alone[1],

@@ -30,7 +30,6 @@ from glassine.auditing.subject import WEIGHED, OpenedModel, Raw
 from glassine.data.record_table import RecordTable
 from glassine.domain import Domain
 from glassine.domain.attributes import Attribute
-from glassine.domain.literals import attributes_of
 from glassine.errors import CostLimitError, InvalidDataError, InvalidModelError
 from glassine.formats import as_model
 from glassine.formats.builder import not_judged
@@ -80,8 +79,8 @@ class TreeSubject(ModelSubject):
         inputs = inputs.by(recipe) if declared is None else inputs
         if declared is not None and declared.inferred:
             notes.append(INFERRED)
-        elif declared is None and inputs.columns is not None and inputs.needs_domain:
-            declared = inferred_domain(model.attributes, recipe, inputs.columns, notes)
+        elif declared is None and inputs.table is not None and inputs.needs_domain:
+            declared = inferred_domain(model.attributes, recipe, inputs.table.arrays, notes)
             try:
                 model = as_model(opened.artefact, declared)
                 recipe = implied(model.literals)
@@ -209,7 +208,8 @@ class TreeSubject(ModelSubject):
         try:
             if self.possible is None:
                 return NotApplicable(NO_DOMAIN)
-            published, aware = self.possible.notes(), self.possible.notes(domain_aware=True)
+            published = self.possible.notes()
+            aware = self.possible.notes(domain_aware=True) if self.possible.domain.groups else published
             learned = self.possible.bits_learned(domain_aware=True)
         except CostLimitError as error:
             return Failed(error.text)
@@ -233,14 +233,13 @@ class TreeSubject(ModelSubject):
     def trained_shares(self) -> list[str]:
         """The tested attributes whose shares were taken from the training data, so that they settle nothing."""
         shares = {} if self.domain is None else self.domain.shares
-        tested = attributes_of(self.model.literals)
-        return [name for name in tested if name in shares and shares[name].from_training_data]
+        return [name for name in self.model.tested if name in shares and shares[name].from_training_data]
 
     def unread(self) -> NotApplicable | None:
         """Return why no single record is looked at; None if records are."""
         if self.inputs.public:
             return NotApplicable(OF_THE_MODEL)
-        return None if self.occupancy.counted is None else NotApplicable(COUNTED)
+        return None if self.occupancy.outside is None else NotApplicable(COUNTED)
 
     # What findings say.
 
@@ -258,7 +257,7 @@ class TreeSubject(ModelSubject):
             depth=max(len(cell.inside) for cell in model.cells),
             n_records=model.n_records,
             classes=None if model.classes is None else tuple(map(str, model.classes)),
-            attributes=attributes_of(model.literals),
+            attributes=model.tested,
             approximate=model.approximate,
             sizes=sizes,
             count_scale=None if model.guarantee is None else model.guarantee.count_scale,
@@ -322,8 +321,8 @@ def _compared(
 ) -> DataComparison:
     """Return how training records differ from what a model and the domain, with and without the target, say."""
     (declared, domain), disclosure = domains, inputs.settings.disclosure
-    if occupancy.counted is not None and declared is not None:
-        comparison = replace(compare(occupancy.counted.outside, declared, recipe), counted=True)
+    if occupancy.outside is not None and declared is not None:
+        comparison = replace(compare(occupancy.outside, declared, recipe), counted=True)
     elif occupancy.table is None or (disclosure is not None and disclosure.training == "sample"):
         return DataComparison()
     else:

@@ -77,9 +77,7 @@ MEMBERSHIP = Measurement[Any, Any](
 
 def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
     """Attack membership, with the attributes that the model knows; shadow models are of its size."""
-    if subject.inputs.public:
-        return NotApplicable(OF_THE_MODEL)
-    if subject.inputs.holdout is not None and subject.occupancy.counted is not None:
+    if subject.inputs.holdout is not None and subject.occupancy.outside is not None:
         return NotApplicable(f"membership attacks read records, but {COUNTED}")
 
     def learner(members: RecordTable) -> Any:
@@ -96,6 +94,8 @@ def attacked(
 ) -> Outcome[MembershipAttacks]:
     """Attack membership with a fixed seed: an audit can be repeated; ``usual`` is the number of shadow models."""
     # names are the columns that the model knows, learner makes an estimator like it from the members.
+    if inputs.public:
+        return NotApplicable(OF_THE_MODEL)
     if inputs.holdout is None:
         return NotApplicable(getattr(NO_HOLDOUT, "reason", ""))
     if inputs.data is None or inputs.target is None:

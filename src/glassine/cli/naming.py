@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from glassine.cli.steps import CLASSES, DRAFT, NUMBERS, Given, accepting, is_given, option_of, step_of
-from glassine.errors import GlassineError
+from glassine.errors import GlassineError, speaks_plainly
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
@@ -39,7 +39,8 @@ DRAFTING = "Draft one with `glassine domain infer RECORDS`, or from a model with
 """Where a domain comes from."""
 
 OPTIONS_OF_KINDS = {
-    "ensemble": "`--n N`, `--learning-rate NUMBER`, `--base-rate SHARE`, `--public-cuts` and `--one-record-per-person`",
+    "ensemble": "`--n N`, `--learning-rate NUMBER`, `--base-rate SHARE`, `--unweighted`, `--public-cuts` and "
+    "`--one-record-per-person`",
     "regression": "`--n N`, `--family NAME`, `--errors model` and `--one-record-per-person`",
 }
 """Options for what publishers say of the kinds of models that have their own."""
@@ -205,6 +206,9 @@ def in_commands(
         entry if entry.remedy is None else replace(entry, remedy=_of_line(entry.remedy, advice, files, records))
         for entry in findings.policies
     )
+    if speaks_plainly():
+        advice = tuple(one.plainly() for one in advice)
+        policies = tuple(replace(one, remedy=None if one.remedy is None else one.remedy.plainly()) for one in policies)
     return replace(findings, advice=advice, policies=policies, holder=holder)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import overload
 
 from glassine.counting.regions import BETWEEN, Region
-from glassine.counting.space import Box, Measure, NumberFactor, Part, Space
+from glassine.counting.space import Measure, NumberFactor, Part, Space
 from glassine.domain import Literal
 from glassine.resources import current
 
@@ -126,10 +126,6 @@ class LeafRegions(Sequence[Region]):
         """Measure of the whole space, as in :attr:`counts`."""
         return math.prod(self._sums_of(factor)[0][-1] for factor in self._space.tested)
 
-    def box(self, parts: Mapping[int, Part]) -> Box:
-        """Return what a leaf allows as masks."""
-        return {factor: self._space.mask(factor, part) for factor, part in parts.items()}
-
     def __len__(self) -> int:
         return len(self.parts)
 
@@ -139,5 +135,5 @@ class LeafRegions(Sequence[Region]):
     def __getitem__(self, index: slice) -> list[Region]: ...
     def __getitem__(self, index: int | slice) -> Region | list[Region]:
         if isinstance(index, slice):
-            return [Region(self.box(parts)) for parts in self.parts[index]]
-        return Region(self.box(self.parts[index]))
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return Region({factor: self._space.mask(factor, part) for factor, part in self.parts[index].items()})

@@ -208,7 +208,8 @@ class ListFactor:
         )
         atom_of = {i: atom for atom, members in enumerate(self._classes) for i in members}
         self._masks = {
-            literal: _mask_of({atom_of[i] for i in members}) ^ (self.possible if _is_rest(literal) else 0)
+            literal: _mask_of({atom_of[i] for i in members})
+            ^ (self.possible if isinstance(literal, OneOf) and literal.negated else 0)
             for literal, members in named.items()
         }
 
@@ -262,17 +263,12 @@ def _check_values(literal: Literal, domain: Domain) -> None:
             )
 
 
-def _is_rest(literal: Literal) -> bool:
-    """Return whether a literal holds on all values but those that it names."""
-    return isinstance(literal, OneOf) and literal.negated
-
-
 def _named(
     literal: Literal,
     items: Sequence[tuple[Scalar | None, ...]],
     places: Mapping[str, Mapping[Scalar | None, Sequence[int]]],
 ) -> list[int]:
-    """Return the items that a literal names: those on which it holds, or with ``_is_rest`` does not, in order."""
+    """Return the items that a literal names: those on which it holds, or of a negated ``OneOf`` does not, in order."""
     # Of thousands of values a literal names few: what is done follows from these.
     own = places[literal.attribute]
     if isinstance(literal, OneOf):

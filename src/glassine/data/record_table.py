@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from glassine.errors import InvalidDataError, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.records.cells import Coded, FlagArray, Plain
-from glassine.records.containers import Opened, batches, is_distributed
+from glassine.records.containers import Opened, batches, is_distributed, opened_frame
 from glassine.records.values import as_declared, as_they_are
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
@@ -60,7 +59,7 @@ class RecordTable(Opened):
         The file that they were parsed from.
     values, plain : dict of str to ndarray
         The columns that :attr:`arrays` has made so far, and the same before an attribute read them.
-    cells : dict
+    kept : dict
         What :func:`glassine.records.read` has read of single columns, by name and attribute.
     persons : Persons or None
         Whose record each is, where that is stated: then people are counted, else records.
@@ -78,7 +77,7 @@ class RecordTable(Opened):
     frame: nw.DataFrame[Any]
     source: ParsedFile | None = None
     values: dict[str, AnyArray] = field(default_factory=dict)
-    cells: dict[tuple[str, Attribute], tuple[AnyArray, FlagArray]] = field(default_factory=dict)
+    kept: dict[tuple[str, Attribute], tuple[AnyArray, FlagArray]] = field(default_factory=dict)
     persons: Persons | None = None
     declared: Mapping[str, Attribute] = field(default_factory=dict)
     plain: dict[str, AnyArray] = field(default_factory=dict)
@@ -87,11 +86,6 @@ class RecordTable(Opened):
     def container(self) -> nw.DataFrame[Any]:
         """The frame."""
         return self.frame
-
-    @property
-    def kept(self) -> dict[tuple[str, Attribute], tuple[AnyArray, FlagArray]]:
-        """What was read so far."""
-        return self.cells
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -190,7 +184,7 @@ class RecordTable(Opened):
         """Return the records of some rows, whose columns keep the types that they have in this table."""
         values, plain = ({name: column[rows] for name, column in of.items()} for of in (self.values, self.plain))
         persons = None if self.persons is None else self.persons.take(rows)
-        return replace(self, frame=self.frame[rows.tolist()], values=values, plain=plain, cells={}, persons=persons)
+        return replace(self, frame=self.frame[rows.tolist()], values=values, plain=plain, kept={}, persons=persons)
 
     def restrict(self, names: Iterable[str]) -> RecordTable:
         """Return some of the columns, in the given order, with what was made of them."""
@@ -218,25 +212,9 @@ def frame_of(data: object) -> Frame | None:
     return opened
 
 
-def open_native(data: object) -> Frame:
-    """Return a data frame as :func:`frame_of`, and refuse anything else."""
-    opened = frame_of(data)
-    if opened is None:
-        raise InvalidDataError(
-            f"{parameter('data')} must be a data frame, got {type(data).__name__}.",
-            remedy="Read the file first, for example with polars.read_csv(path)."
-            if isinstance(data, str | os.PathLike)
-            else "Use pandas, polars, Arrow or DuckDB.",
-        )
-    return opened
-
-
 def as_table(data: object) -> RecordTable:
     """Return any data frame as a table; a lazy one is collected, a table stays the same."""
-    if isinstance(data, RecordTable):
-        return data
-    opened = open_native(data)
-    return RecordTable(collect(opened))
+    return data if isinstance(data, RecordTable) else RecordTable(collect(opened_frame(data)))
 
 
 def table_of(records: object, names: Sequence[str]) -> RecordTable:

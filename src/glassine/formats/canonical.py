@@ -255,7 +255,7 @@ def _unused(model: PublishedModel | TreeEnsemble, declared: Sequence[str]) -> di
     # Of thousands of leaves, many say the same.
     for own in {id(cell.evidence): cell.evidence for cell in model.cells}.values():
         had |= {own.prediction, *(i for i, count in enumerate(own.counts or ()) if count)}
-    read |= {literal.attribute for literal in model.literals}
+    read |= {*model.tested}
     return {
         "attributes": [name for name in model.attributes if name not in read],
         "classes": [str(name) for i, name in enumerate(model.classes or ()) if i not in had],

@@ -182,12 +182,9 @@ def _implied(literals: Sequence[Literal]) -> Category | Real:
     if prefixes(listed):
         listed = {value: None for value in listed if isinstance(value, str)}
     # A literal that speaks of missing values alone lists none.
-    return Category(tuple(_plain(listed)) or (0,), missing=True)
-
-
-def _plain(values: Iterable[Scalar]) -> Iterable[Scalar]:
-    """Yield values that a category can list: a number beyond them is the value of no record."""
-    return (value for value in values if isinstance(value, str) or abs(value) <= LARGEST)
+    # A number beyond those that a category can list is the value of no record.
+    possible = tuple(value for value in listed if isinstance(value, str) or abs(value) <= LARGEST)
+    return Category(possible or (0,), missing=True)
 
 
 def truths_of(literal: Literal, values: Sequence[Scalar]) -> Bools:

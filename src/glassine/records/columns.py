@@ -198,20 +198,16 @@ def _check_declared(literal: OneOf, values: tuple[Scalar, ...]) -> None:
 
 def holds_of_numbers(literal: Literal, numbers: Array) -> Bools:
     """Return where numbers satisfy a literal, shape (n,); NaN is missing."""
-    inside = _inside(literal, numbers)
+    if not isinstance(literal, Between):
+        # A whole number that no double equals cannot be the value of any record.
+        named = [value for value in literal.values if not isinstance(value, str) and abs(value) <= LARGEST]
+        inside = np.isin(numbers, [float(value) for value in named if float(value) == value])
+    elif literal.lo == -math.inf:
+        inside = numbers <= literal.hi
+    else:
+        inside = numbers > literal.lo if literal.hi == math.inf else (numbers > literal.lo) & (numbers <= literal.hi)
     if literal.negated:
         np.logical_not(inside, out=inside)
     if literal.negated != literal.missing:
         inside[np.isnan(numbers)] = literal.missing
     return inside
-
-
-def _inside(literal: Literal, numbers: Array) -> Bools:
-    """Return where numbers satisfy a literal before negation; NaN does not."""
-    if isinstance(literal, Between):
-        if literal.lo == -math.inf:
-            return numbers <= literal.hi
-        return numbers > literal.lo if literal.hi == math.inf else (numbers > literal.lo) & (numbers <= literal.hi)
-    # A whole number that no double equals cannot be the value of any record.
-    named = [value for value in literal.values if not isinstance(value, str) and abs(value) <= LARGEST]
-    return np.isin(numbers, [float(value) for value in named if float(value) == value])

@@ -139,10 +139,8 @@ def rows_outside(container: object, recipe: Recipe, names: Iterable[str] | None 
 
 
 def frequent_texts(container: object, recipe: Recipe, names: Iterable[str], least: int) -> dict[str, tuple[str, ...]]:
-    """Return up to two texts that at least so many records hold where nothing declares them, by name."""
+    """Return up to two texts that at least so many records hold where nothing declares them, by name, at least one."""
     attributes = {name: wide(recipe[name]) for name in names}
-    if not attributes:
-        return {}
     _, flags = read(container, attributes)
     return {name: frequent(_cells(container, name), flags.where(name, Flag.UNDECLARED), least) for name in attributes}
 

@@ -19,7 +19,7 @@ from glassine.domain import Literal as Condition
 from glassine.domain.attributes import code_cuts
 from glassine.domain.domain import check_domain
 from glassine.domain.grid import on_grid, public_grid
-from glassine.domain.literals import attributes_of, is_missing
+from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, check_choice, parameter
 from glassine.exports import Displayed
 from glassine.formats import as_model
@@ -254,7 +254,7 @@ def _published_sizes(tree: DecisionTree) -> dict[int, int]:
 def _counted_sizes(tree: DecisionTree, domain: Domain, data: object) -> dict[int, int]:
     """Return how many records lie in each leaf; none is refused, and each lies where the tree sends it."""
     table = as_table(data)
-    recipe = {name: domain[name] for name in attributes_of(tree.literals)}
+    recipe = {name: domain[name] for name in tree.tested}
     counted = table.counts(tree.apply(counted_records(table, recipe)), len(tree.cells))
     return {cell.node: int(size) for cell, size in zip(tree.cells, counted, strict=True)}
 

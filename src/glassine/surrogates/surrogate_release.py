@@ -14,7 +14,6 @@ from glassine.codec import FLOAT, SCALAR, TEXT, WHOLE, Codec, Field, checked, de
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import DOMAIN
-from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidDataError, InvalidModelError, check_whole
 from glassine.exports import Displayed
 from glassine.files import read_json, write_json
@@ -149,7 +148,7 @@ class SurrogateRelease(Displayed):
         for group, tree in enumerate(self.trees):
             at = order[bounds[group] : bounds[group + 1]]
             if len(at):
-                used = records.restrict(attributes_of(tree.literals) or records.names[:1]).take(at // groups.shape[1])
+                used = records.restrict(tree.tested or records.names[:1]).take(at // groups.shape[1])
                 out.ravel()[at] = decided_by(tree, used, self.answers)
         return out
 

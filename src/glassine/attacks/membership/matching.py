@@ -218,7 +218,20 @@ def _of_published(model: DecisionTree, candidates: LabelledRecords, tree: int, s
         branches = model.nodes[index].branches
         if not branches or not len(rows):
             continue
-        yield from _thresholds([branch.literal for branch in branches], columns, rows, tree, sample)
+        between = [branch.literal for branch in branches if isinstance(branch.literal, Between)]
+        ends = {(one.attribute, bound) for one in between if one.attribute in columns for bound in (one.lo, one.hi)}
+        for attribute, bound in sorted(end for end in ends if np.isfinite(end[1])):
+            values = columns[attribute][rows]
+            present = ~np.isnan(values)
+            yield ThresholdSplit(
+                tree=tree,
+                sample=sample,
+                attribute=attribute,
+                threshold=float(bound),
+                exact=False,
+                rows=rows[present],
+                values=values[present],
+            )
         for branch in branches:
             name = branch.literal.attribute
             if name not in columns:
@@ -228,30 +241,6 @@ def _of_published(model: DecisionTree, candidates: LabelledRecords, tree: int, s
             taken = records.holds(branch.literal, rows)
             stack.append((branch.child, rows[taken]))
             rows = rows[~taken]
-
-
-def _thresholds(
-    literals: Iterable[Any], columns: dict[str, AnyArray], rows: Indices, tree: int, sample: int
-) -> Iterator[ThresholdSplit]:
-    thresholds = {
-        (literal.attribute, bound)
-        for literal in literals
-        if isinstance(literal, Between)
-        for bound in (literal.lo, literal.hi)
-        if np.isfinite(bound) and literal.attribute in columns
-    }
-    for attribute, bound in sorted(thresholds):
-        values = columns[attribute][rows]
-        present = ~np.isnan(values)
-        yield ThresholdSplit(
-            tree=tree,
-            sample=sample,
-            attribute=attribute,
-            threshold=float(bound),
-            exact=False,
-            rows=rows[present],
-            values=values[present],
-        )
 
 
 def column_of_numbers(column: AnyArray, name: str) -> Array:

@@ -13,7 +13,6 @@ import numpy as np
 from glassine.attacks.reconstruction.possible import PossibleRecords, Worlds
 from glassine.data.labels import subgroups
 from glassine.data.record_table import as_table
-from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidDataError, UndefinedMeasureError
 from glassine.models import Cell, DecisionTree, RuleList
 from glassine.models.records import counted_records
@@ -353,7 +352,7 @@ class ExposedRecords(PossibleRecords):
 
     def _parts_of(self, records: object) -> Indices:
         """Return the leaf or rule of each record as the domain reads it, shape (n,); none is refused."""
-        recipe = {name: self.domain[name] for name in attributes_of(self.model.literals)}
+        recipe = {name: self.domain[name] for name in self.model.tested}
         return self.model.apply(counted_records(records, recipe))
 
 

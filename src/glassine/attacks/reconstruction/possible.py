@@ -228,7 +228,9 @@ class PossibleRecords:
                 "the model's counts carry noise, so rounding does not bound the true ones.",
                 remedy="Leave noise out, or take the model before its counts were rounded.",
             )
-        self.noise = noise if noise is not None else _claimed_noise(model)
+        # A guarantee states the noise, unless counts were changed further.
+        scale = None if model.guarantee is None or model.approximate else model.guarantee.count_scale
+        self.noise = noise if noise is not None or scale is None else CountNoise("geometric", scale)
         self._max_steps = max_steps
         self._worlds: dict[tuple[bool, bool], Worlds] = {}
         self._worlds_of(False)  # an attribute or a value that the domain lacks is an error here
@@ -321,11 +323,3 @@ class PossibleRecords:
                     f"part {i} of the model holds records where the domain allows none.",
                     remedy="Widen the domain's bounds, or mend its groups.",
                 )
-
-
-def _claimed_noise(model: DecisionTree | RuleList) -> CountNoise | None:
-    """Return the noise that a model's guarantee states; None where counts were changed further, or have none."""
-    scale = None if model.guarantee is None or model.approximate else model.guarantee.count_scale
-    if scale is None:
-        return None
-    return CountNoise("geometric", scale)
