@@ -13,8 +13,8 @@ import pytest
 
 from glassine import Domain, Integer
 from glassine.data.identifiers import repeats
+from glassine.data.record_table import RecordTable
 from glassine.data.sources import _in_blocks, read_table
-from glassine.data.table import RecordTable
 from glassine.errors import InvalidDataError, UnreadableFileError
 from glassine.records.files import columns_of_file
 from glassine.records.headers import PLAIN, CsvDialect, RecordsFile

@@ -10,7 +10,7 @@ import pytest
 
 from glassine import Category, Domain, Integer
 from glassine.data.inference import draft
-from glassine.data.table import columns
+from glassine.data.record_table import columns
 from glassine.errors import GlassineError, InvalidDataError
 
 

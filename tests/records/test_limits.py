@@ -7,11 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from glassine.budget import Budget, current
 from glassine.data.sources import read_table
 from glassine.errors import CostLimitError, CountingLimitError, InvalidParameterError
 from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
+from glassine.resources import Budget, current
 
 
 def long_file(folder: Path) -> Path:

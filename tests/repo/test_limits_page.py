@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import re
 
-from glassine import budget, files
+from glassine import files
+from glassine import resources as budget
 from glassine.attacks.disclosure.worlds import TIME_LIMIT
 from glassine.attacks.membership import gap
 from glassine.attacks.reconstruction.systems import MAX_PARTS
@@ -20,7 +21,7 @@ from glassine.models.rule_list import MAX_RULES
 from glassine.records import limits as records
 from glassine.sealed.rule_choices import LOOKAHEAD
 from glassine.server import access
-from glassine.server.limits import Limits
+from glassine.server.request_limits import Limits
 from tests.repo.code_blocks import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "limits.md").read_text()

@@ -44,7 +44,7 @@ from glassine.records.purpose import Purpose
 from glassine.records.scalars import written_twice
 
 if TYPE_CHECKING:
-    from glassine.data.table import RecordTable
+    from glassine.data.record_table import RecordTable
     from glassine.domain import Domain, Literal
     from glassine.formats import PublishedModel
     from glassine.models import TreeEnsemble

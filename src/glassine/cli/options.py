@@ -33,10 +33,10 @@ from typing import (
 import typer
 from typer.core import TyperCommand
 
-from glassine.budget import MEMORY, SECONDS, Budget
 from glassine.cli.naming import OF_AUDITS, in_options, options_of
 from glassine.cli.steps import option_of
 from glassine.errors import InvalidParameterError, spoken_by
+from glassine.resources import MEMORY, SECONDS, Budget
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise

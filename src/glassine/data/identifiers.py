@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassine.data.persons import spelled_alike, spelling_advice
-from glassine.data.table import columns
+from glassine.data.person_counts import spelled_alike, spelling_advice
+from glassine.data.record_table import columns
 from glassine.domain.attributes import Binary, Real
 from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing

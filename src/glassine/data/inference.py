@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.table import columns
+from glassine.data.record_table import columns
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
 from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing

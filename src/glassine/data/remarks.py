@@ -24,8 +24,8 @@ from glassine.data.identifiers import (
     is_number,
     names_people,
 )
-from glassine.data.persons import plain
-from glassine.data.table import columns
+from glassine.data.person_counts import plain
+from glassine.data.record_table import columns
 from glassine.domain.literals import is_missing
 from glassine.errors import Text, parameter
 from glassine.records.arrays import AnyArray

@@ -11,7 +11,7 @@ import narwhals as nw
 import polars as pl
 
 from glassine.data.csv_records import differs, texts_of
-from glassine.data.table import ParsedFile, RecordTable
+from glassine.data.record_table import ParsedFile, RecordTable
 from glassine.domain import Domain
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from glassine.data.table import as_table, eager, frame_of
+from glassine.data.record_table import as_table, eager, frame_of
 from glassine.domain.domain import Domain
 from glassine.records.flags import reasons, wide
 from glassine.records.reading import read, rows_outside

@@ -256,7 +256,7 @@ def _unused(model: PublishedModel | TreeEnsemble, declared: Sequence[str]) -> di
     leaves = [node for node in model.nodes if not node.branches] if isinstance(model, DecisionTree) else model.cells
     for own in {id(leaf.evidence): leaf.evidence for leaf in leaves}.values():
         had |= {own.prediction, *(i for i, count in enumerate(own.counts or ()) if count)}
-    read |= {literal.attribute for literal in model.literals}
+    read |= {*model.tested}
     return {
         "attributes": [name for name in model.attributes if name not in read],
         "classes": [str(name) for i, name in enumerate(model.classes or ()) if i not in had],

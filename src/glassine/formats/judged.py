@@ -171,13 +171,13 @@ def load_judged(
     return load_file(path, domain, trust_pickle=trust_pickle, tree=tree)
 
 
-def just_written(model: PublishedModel, path: str | os.PathLike[str], domain: Domain) -> ModelFile:
+def just_written(model: PublishedModel, path: str | os.PathLike[str], wrote: bytes, domain: Domain) -> ModelFile:
     """Return what :func:`load_judged` reads of the JSON file that was just written of a model in the terms of a domain.
 
-    JSON holds all of a model, so that nothing is read again but the bytes.
+    JSON holds all of a model, so that nothing is read again but the bytes, which are compared with what was written.
     """
     data = read_bytes(path)
-    if bounded(model, domain) is not model:
+    if data != wrote or bounded(model, domain) is not model:
         return load_file(path, domain)
     form = FileForm(format=writer("json", model).name, n_bytes=len(data), canonical=True)
     return ModelFile(model=model, form=form, copy=data)

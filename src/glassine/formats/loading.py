@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from glassine.domain import Domain
-from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
+from glassine.errors import (
+    GlassineError,
+    InvalidModelError,
+    UnnamedFeaturesError,
+    UnreadableFileError,
+    UnsupportedModelError,
+)
 from glassine.exports import Displayed
 from glassine.files import FileContent, check_readable, read_bytes, unreadable_again, write_bytes
 from glassine.formats.builder import place_of
@@ -27,6 +33,7 @@ from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree, Forest
 
 P = TypeVar("P", bound=PublishedModel)
+Read = TypeVar("Read")
 
 
 @overload
@@ -63,6 +70,17 @@ def as_model(obj: object, domain: Domain | None = None) -> PublishedModel:
     3
     """
     return one_model(obj, "object", domain, None)
+
+
+def beside_target(read: Callable[[Domain | None], Read], domain: Domain | None, target: str | None) -> Read:
+    """Return what is read with a domain, without its target where the domain names the features by their order."""
+    try:
+        return read(domain)
+    except UnnamedFeaturesError:
+        rest = [name for name in domain or () if name != target]
+        if domain is None or not 0 < len(rest) < len(domain):
+            raise
+        return read(domain.restrict(rest))
 
 
 def tree_or_rules(model: PublishedModel) -> DecisionTree | RuleList:
@@ -312,7 +330,7 @@ def write_model(
     to: str = "json",
     domain: Domain | None = None,
     overwrite: bool = False,
-) -> None:
+) -> bytes:
     """Write a model to a file, whole or not at all.
 
     Parameters
@@ -327,6 +345,11 @@ def write_model(
         The public domain, which some formats need to spell values.
     overwrite : bool, default=False
         Whether a file that exists is replaced.
+
+    Returns
+    -------
+    bytes
+        What was written.
 
     Raises
     ------
@@ -343,6 +366,7 @@ def write_model(
     data = written(model, form, domain)
     check_written(data, path, form, model, domain)
     write_bytes(data, path, replaces=overwrite)
+    return data
 
 
 NOT_READ_BACK = ("json", "sql", "python")

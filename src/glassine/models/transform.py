@@ -12,13 +12,13 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from glassine.budget import current
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Literal, OneOf, Real
-from glassine.domain.measures import measures
+from glassine.domain.grid import measures
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 from glassine.models.tree import Branch, DecisionTree, Node
 from glassine.records.arrays import AnyArray, Bools
+from glassine.resources import current
 
 Moves: TypeAlias = Mapping[Literal, Literal | None]
 Kept: TypeAlias = tuple[Literal, int, "State"]

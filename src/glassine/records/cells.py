@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain.attributes import Attribute, Category, Integer, Real
+from glassine.domain.attributes import LARGEST, Attribute, Category, Integer, Real
 from glassine.domain.prefixes import GAP_TEXTS, Prefix, prefixes
 from glassine.records.arrays import AnyArray, Array, Bools
 from glassine.records.columns import code_type, values_of
@@ -411,9 +411,26 @@ class Reader:
         )
 
 
+# An attribute that has every number, and gaps; and what reads it.
+NUMBER = Real(-LARGEST, LARGEST, missing=True)
+ANY_NUMBER = Reader(NUMBER)
+
+
 def _all_ok(n: int) -> FlagArray:
     return np.broadcast_to(np.uint8(Flag.OK), n)
 
 
 def _present(series: pl.Series, gaps: int) -> Bools | None:
     return series.is_not_null().to_numpy() if gaps else None
+
+
+def numbers_of_texts(texts: pl.Series | Sequence[str]) -> Array:
+    """Return :func:`number_of` of each text as a double, NaN where it writes none.
+
+    Examples
+    --------
+    >>> numbers_of_texts(["1e3", "true", "x"]).tolist()
+    [1000.0, 1.0, nan]
+    """
+    numbers, flags = ANY_NUMBER.column(texts)
+    return np.where(flags == Flag.INFINITE, np.copysign(math.inf, numbers), numbers)

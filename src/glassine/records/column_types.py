@@ -5,17 +5,16 @@ No value depends on it: a text is read as the same value in a column of any type
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from glassine.domain.attributes import LARGEST, Attribute, Integer, Real
+from glassine.domain.attributes import Attribute, Integer, Real
 from glassine.domain.literals import EXACT
-from glassine.records.arrays import Array, Bools, Ints
-from glassine.records.cells import Flag, Reader
+from glassine.records.arrays import Bools, Ints
+from glassine.records.cells import numbers_of_texts
 from glassine.records.columns import values_of
 from glassine.records.files import THOUSANDS, with_points
 from glassine.records.headers import CsvDialect
@@ -59,18 +58,6 @@ def typed(texts: pl.Series, attribute: Attribute, missing: Collection[str], comm
     ):
         return pl.Series(texts.name, numbers, nan_to_null=True)
     return texts
-
-
-def numbers_of_texts(texts: pl.Series) -> Array:
-    """Return :func:`number_of` of each text as a double, NaN where it writes none.
-
-    Examples
-    --------
-    >>> numbers_of_texts(pl.Series(["1e3", "true", "x"])).tolist()
-    [1000.0, 1.0, nan]
-    """
-    numbers, flags = Reader(Real(-LARGEST, LARGEST, missing=True)).column(texts)
-    return np.where(flags == Flag.INFINITE, np.copysign(math.inf, numbers), numbers)
 
 
 def inferred(columns: Sequence[pl.Series], dialect: CsvDialect) -> list[pl.Series]:

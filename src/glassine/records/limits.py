@@ -6,9 +6,9 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from glassine.budget import current
 from glassine.records.lines import DelimitedText
 from glassine.records.purpose import Purpose
+from glassine.resources import current
 
 if TYPE_CHECKING:
     import polars as pl

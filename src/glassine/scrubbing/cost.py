@@ -33,7 +33,7 @@ def quality(model: PublishedModel | TreeEnsemble, data: Any, target: str) -> Mea
     # None where the model publishes no probabilities, or where the data has an outcome that is no class of the model.
 
     from glassine.data.labels import class_places
-    from glassine.data.table import columns as read_columns
+    from glassine.data.record_table import columns as read_columns
     from glassine.scrubbing.scrub import accuracy
 
     value = accuracy(model, data, target)  # Refuses what cannot be measured.

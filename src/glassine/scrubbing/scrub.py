@@ -11,16 +11,15 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from glassine.budget import current
 from glassine.data.labels import class_key
-from glassine.data.table import as_table, with_persons
-from glassine.data.table import columns as read_columns
+from glassine.data.record_table import as_table, with_persons
+from glassine.data.record_table import columns as read_columns
 from glassine.domain import Between, Domain, Integer, OneOf, Real
 from glassine.domain import Literal as Condition
 from glassine.domain.attributes import code_cuts
 from glassine.domain.domain import check_domain
 from glassine.domain.grid import on_grid, public_grid
-from glassine.domain.literals import attributes_of, is_missing
+from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, check_choice, parameter
 from glassine.exports import Displayed
 from glassine.formats import as_model
@@ -31,6 +30,7 @@ from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.models.implied import OutcomeCounts, implied_advantage
 from glassine.models.records import counted_records
 from glassine.models.transform import merge_leaves, moved_rules, moved_tree, rewritten
+from glassine.resources import current
 
 MERGED = "leaves were merged by their counts in the training data, which the guarantee does not cover"
 
@@ -254,7 +254,7 @@ def _published_sizes(tree: DecisionTree) -> dict[int, int]:
 def _counted_sizes(tree: DecisionTree, domain: Domain, data: object) -> dict[int, int]:
     """Return how many records lie in each leaf; none is refused, and each lies where the tree sends it."""
     table = as_table(data)
-    recipe = {name: domain[name] for name in attributes_of(tree.literals)}
+    recipe = {name: domain[name] for name in tree.tested}
     counted = table.counts(tree.apply(counted_records(table, recipe)), len(tree.cells))
     return {cell.node: int(size) for cell, size in zip(tree.cells, counted, strict=True)}
 

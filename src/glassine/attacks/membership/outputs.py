@@ -15,8 +15,8 @@ import numpy as np
 
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.data.labels import Sample
-from glassine.data.persons import Persons, stated_persons
-from glassine.data.table import RecordTable, columns, eager, frame_of, with_persons
+from glassine.data.person_counts import Persons, stated_persons
+from glassine.data.record_table import RecordTable, columns, eager, frame_of, with_persons
 from glassine.domain.literals import is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList

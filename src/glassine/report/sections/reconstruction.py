@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.outcome import Measured
+from glassine.attacks.record_matching import ErrorEstimate
 from glassine.auditing.findings import (
     AttributeFinding,
     DomainSummary,
