@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.additive_data import LOADERS, Additive
 from benchmarks.ebm_study import training_of
-from glassine.learners.additive.budget import GaussianBudget
-from glassine.learners.additive.fitting import AdditivePlan, Private, fit_model
+from glassine.learners.additive.additive_budget import GaussianBudget
+from glassine.learners.additive.additive_fit import AdditivePlan, Private, fit_model
 from glassine.learners.additive.penalized import PROOF as PENALIZED
 from glassine.learners.additive.smoothing import Smoother
 from glassine.models import AdditiveModel

@@ -23,10 +23,10 @@ from sklearn.metrics import roc_auc_score
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.additive_data import CONFIRMING, FINDING, LOADERS, UNSEEN, Additive
-from glassine.learners.additive.budget import GaussianBudget
+from glassine.learners.additive.additive_budget import GaussianBudget
+from glassine.learners.additive.additive_fit import AdditivePlan, Private, fit_model
 from glassine.learners.additive.choices import Choices, choices
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
-from glassine.learners.additive.fitting import AdditivePlan, Private, fit_model
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid

@@ -23,7 +23,7 @@ names the folder of the datasets.
 
     python benchmarks/ensembles.py run [DATASET ...]    # appends rows to benchmarks/ensembles.csv as they come
     python benchmarks/ensembles.py audits               # writes benchmarks/ensemble-audits.csv
-    python benchmarks/ensembles.py tables               # prints the tables from both
+    python benchmarks/ensembles.py page                 # writes the tables of the page from both
 """
 
 from __future__ import annotations
@@ -43,15 +43,17 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 sys.path.append(os.environ.get("BOOSTED", ""))
 
+from benchmarks.kept_rows import filled  # noqa: E402
 from benchmarks.regressions import (  # noqa: E402
-    DATA,
+    RULES,
     adult,
-    auc,
     california,
     compas,
     cross_fitted,
-    interval,
+    elevators,
+    line,
     telco,
+    wine,
 )
 from glassine import audit  # noqa: E402
 from glassine.formats.boosted.lightgbm import ensemble_from_lightgbm  # noqa: E402
@@ -60,6 +62,7 @@ from glassine.formats.judged import as_ensemble  # noqa: E402
 from glassine.models import TreeEnsemble  # noqa: E402
 from glassine.models.implied import advantage_of_parameters  # noqa: E402
 from glassine.records.arrays import Array, Bools  # noqa: E402
+from papers.common.tables import markdown  # noqa: E402
 
 OUT, AUDITS = ROOT / "benchmarks" / "ensembles.csv", ROOT / "benchmarks" / "ensemble-audits.csv"
 LIMIT, HARM = 0.07, 0.10
@@ -77,21 +80,6 @@ def coded(frame: pl.DataFrame, target: str) -> tuple[Array, Array, list[str]]:
         for name in names
     ]
     return np.column_stack(columns), frame[target].to_numpy().astype(float), names
-
-
-def elevators() -> tuple[pl.DataFrame, str]:
-    """Return Elevators."""
-    lines = (DATA / "elevators" / "elevators.arff").read_text().splitlines()
-    start = next(i for i, line in enumerate(lines) if line.strip().lower() == "@data")
-    rows = [list(map(float, line.split(","))) for line in lines[start + 1 :] if line.strip()]
-    return pl.DataFrame(np.array(rows), schema=[f"a{i}" for i in range(len(rows[0]) - 1)] + ["goal"]), "goal"
-
-
-def wine() -> tuple[pl.DataFrame, str]:
-    """Return the white wines."""
-    frame = pl.read_csv(DATA / "wine" / "winequality-white.csv", separator=";")
-    # LightGBM writes names without blanks.
-    return frame.rename({name: name.replace(" ", "_") for name in frame.columns}), "quality"
 
 
 CUTS = {"california": 0.9, "elevators": 0.7, "wine": 0.3}
@@ -326,7 +314,26 @@ def _audits() -> Iterator[dict[str, Any]]:
                 **{rule: status.get(rule, "") for rule in ("largest_advantage", "largest_measured_advantage")},
                 **{rule: status.get(rule, "") for rule in ("named_by_thresholds", "certain_by_membership")},
                 "accused": str(membership.accused),
+                # The nodes of a forest place thresholds between their own records.
+                "nameable": "" if "forest" in learner else nameable(read(model), *frames),
             }
+
+
+def nameable(ensemble: TreeEnsemble, members: Any, others: Any) -> int:
+    """Return how many members thresholds could name at most: those who alone have a value next to one.
+
+    Boosting places thresholds between neighbouring values of all training records. Who shares the value with another
+    member, or with one of as many other people, is named by none.
+    """
+    found: set[int] = set()
+    for name, cuts in ensemble.thresholds.items():
+        own, every = members[name].to_numpy(), np.concatenate([members[name], others[name]])
+        values = np.unique(own)
+        at = np.searchsorted(values, np.asarray(cuts), side="right")
+        beside = np.unique(np.concatenate([values[at[at > 0] - 1], values[at[at < len(values)]]]))
+        alone = beside[[np.sum(every == value) == 1 for value in beside]]
+        found |= set(np.flatnonzero(np.isin(own, alone)).tolist())
+    return len(found)
 
 
 MEANT = (
@@ -355,48 +362,56 @@ def means(found: list[dict[str, str]]) -> list[dict[str, str]]:
     return out
 
 
-def line(kind: str, rule: str, values: list[float], limit: float, bad: Bools) -> str:
-    """Return a line of the table of rules."""
-    flagged, inside = np.array(values) > limit, int(bad.sum())
-    curve = f"{auc(np.array(values), bad):.3f}" if 0 < inside < len(bad) else "-"
-    caught, spared = int((flagged & bad).sum()), int((~flagged & ~bad).sum())
-    return (
-        f"| {kind} | {len(bad)} ({inside}) | {rule} | {curve} | {interval(caught, inside)} | "
-        f"{interval(spared, len(bad) - inside)} |"
-    )
+KINDS = ("random forest", "extra trees", "gradient boosting", "histogram boosting", "LightGBM", "XGBoost")
+"""Learners, by the start of their settings' names."""
 
 
-def tables() -> None:
-    """Print the tables."""
+def tables() -> dict[str, str]:
+    """Return the tables of the page, from the rows that are stored."""
     with OUT.open() as stream:
         every = list(csv.DictReader(stream))
     found = means(every)
-    groups = {"every model": every, "all": found, "without Adult": [r for r in found if r["dataset"] != "adult"]}
-    groups |= {data: [r for r in found if r["dataset"] == data] for data in dict.fromkeys(r["dataset"] for r in found)}
-    for kind in ("random forest", "extra trees", "gradient", "histogram", "LightGBM", "XGBoost"):
-        groups[kind] = [r for r in found if r["learner"].startswith(kind)]
-    lines = ["| models | all (harmful) | rule | AUC | sensitivity | specificity |", "|---|---|---|---|---|---|"]
+    of_data = {data: [r for r in found if r["dataset"] == data] for data in dict.fromkeys(r["dataset"] for r in found)}
+    of_kind = {kind: [r for r in found if r["learner"].startswith(kind)] for kind in KINDS}
+    rules = _by_law({"all": found, "without Adult": [r for r in found if r["dataset"] != "adult"]})
+    sized = [r for r in found if r["smallest_leaf"] not in ("", "nan")]
+    rules.append(
+        line("all", "a leaf of fewer than 10", [-float(r["smallest_leaf"]) for r in sized], -10, harmful(sized))
+    )
+    joint = [r for r in found if r["alone"] != "nan"]
+    rules.append(
+        line("all", "alone in a combination of leaves", [float(r["alone"]) for r in joint], 0.5, harmful(joint))
+    )
+    rules += _by_law({"single models": every})
+    with AUDITS.open() as stream:
+        audited = list(csv.DictReader(stream))
+    heads = ("data", "ensemble", "verdict", "by shadows", *(f"`{name}`" for name in CHECKS), "flagged", "nameable")
+    columns = ("dataset", "learner", "verdict", "shadow_advantage", *CHECKS, "accused", "nameable")
+    cells = [tuple(r[name] for name in columns) for r in audited]
+    return {
+        "ensembles": markdown(RULES, rules),
+        "ensembles by data": markdown(RULES, _by_law(of_data | of_kind)),
+        "audits of ensembles": markdown(heads, cells),
+    }
+
+
+CHECKS = ("largest_advantage", "largest_measured_advantage", "named_by_thresholds")
+"""Checks that the table of audits has."""
+
+
+def _by_law(groups: dict[str, list[dict[str, str]]]) -> list[tuple[str, ...]]:
+    """Return the lines of both rules for some groups of rows."""
+    out = []
     for kind, own in groups.items():
-        if not own:
-            continue
-        bad = harmful(own)
-        lines.append(line(kind, "q v, v by holdout", [float(r["by_holdout"]) for r in own], LIMIT, bad))
-        lines.append(line(kind, "q v, v by base rate: the file alone", [float(r["by_file"]) for r in own], LIMIT, bad))
-        if kind in ("every model", "all", "without Adult"):
-            sized = [r for r in own if r["smallest_leaf"] not in ("", "nan")]
-            lines.append(line(kind, "q alone", [float(r["q"]) for r in own], 0.012, bad))
-            lines.append(line(kind, "a leaf of < 10", [-float(r["smallest_leaf"]) for r in sized], -10, harmful(sized)))
-            joint = [r for r in own if r["alone"] != "nan"]
-            lines.append(line(kind, "alone in joint cells", [float(r["alone"]) for r in joint], 0.5, harmful(joint)))
-    calm = [float(r["alone"]) for r, bad in zip(found, harmful(found), strict=True) if not bad and r["alone"] != "nan"]
-    lines += ["", f"Records alone in their joint cell, median over harmless ensembles: {np.median(calm):.0%}", ""]
-    if AUDITS.exists():
-        with AUDITS.open() as stream:
-            audited = list(csv.DictReader(stream))
-        lines += ["| " + " | ".join(audited[0]) + " |", "|---" * len(audited[0]) + "|"]
-        lines += ["| " + " | ".join(row.values()) + " |" for row in audited]
-    sys.stdout.write("\n".join(lines) + "\n")
+        for rule, key in (("q v, v by the error on a holdout", "by_holdout"), ("the file alone", "by_file")):
+            out.append(line(kind, rule, [float(r[key]) for r in own], LIMIT, harmful(own)))
+    return out
+
+
+def _write() -> None:
+    for page, text in filled(tables()).items():
+        page.write_text(text)
 
 
 if __name__ == "__main__":
-    {"run": lambda: run(sys.argv[2:]), "audits": audits, "tables": tables}[sys.argv[1]]()
+    {"run": lambda: run(sys.argv[2:]), "audits": audits, "page": _write}[sys.argv[1]]()

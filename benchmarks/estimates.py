@@ -40,8 +40,8 @@ from benchmarks import additive_data  # noqa: E402
 from benchmarks.additive_data import Additive  # noqa: E402
 from benchmarks.verdicts import dealt, german_credit, halves  # noqa: E402
 from glassine.learners import EBMClassifier, ScorecardClassifier  # noqa: E402
+from glassine.models.additive_scores import bin_indices  # noqa: E402
 from glassine.models.implied import OutcomeCounts, implied_advantage, made_certain  # noqa: E402
-from glassine.models.scoring import bin_indices  # noqa: E402
 
 OUT = ROOT / "benchmarks" / "estimates.csv"
 FIELDS = ("data", "kind", "settings", "n", "leaves", "implied", "measured", "certain", "by three", "by leaves", "root")

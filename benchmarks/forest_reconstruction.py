@@ -24,7 +24,7 @@ from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 from benchmarks.kept_rows import kept  # noqa: E402
 from benchmarks.public_data import DATA  # noqa: E402
 from glassine.attacks import Measured  # noqa: E402
-from glassine.attacks.reconstruction.records import reconstruct_records  # noqa: E402
+from glassine.attacks.reconstruction.record_reconstruction import reconstruct_records  # noqa: E402
 from glassine.attacks.reconstruction.systems import Search  # noqa: E402
 from glassine.formats.sklearn.forest import forest_from_sklearn  # noqa: E402
 from papers.common.results import Row, select  # noqa: E402

@@ -32,10 +32,10 @@ from glassine.learners.antecedents import (  # noqa: E402 - after the path is se
     declared,
     pairs,
 )
-from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier  # noqa: E402
+from glassine.learners.greedy.greedy_plan import MECHANISMS  # noqa: E402
 from glassine.learners.greedy.growth import bit_set_bytes  # noqa: E402
-from glassine.learners.greedy.plan import MECHANISMS  # noqa: E402
-from glassine.learners.greedy.rule_list import GreedyRuleListClassifier  # noqa: E402
+from glassine.learners.greedy.ordinary_lists import GreedyRuleListClassifier  # noqa: E402
+from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier  # noqa: E402
 from papers.common.results import Row, one, say  # noqa: E402
 from papers.common.tables import markdown  # noqa: E402
 

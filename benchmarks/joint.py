@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 from benchmarks.kept_rows import kept  # noqa: E402
 from benchmarks.public_data import Benchmark, adult, adult_binarised, compas  # noqa: E402
 from glassine import Category, Domain, as_model  # noqa: E402
-from glassine.attacks.reconstruction.joint import reconstruct_jointly  # noqa: E402
+from glassine.attacks.reconstruction.joint_rows import reconstruct_jointly  # noqa: E402
 from glassine.models import DecisionTree  # noqa: E402
 from papers.common.results import Row, one  # noqa: E402
 from papers.common.tables import markdown  # noqa: E402

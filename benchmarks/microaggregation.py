@@ -27,8 +27,8 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.kept_rows import kept  # noqa: E402 - after the path is set
 from benchmarks.public_data import DATA  # noqa: E402
 from glassine.microaggregation import microaggregate, search_method  # noqa: E402
+from glassine.microaggregation.dissimilarity import metric_of, read_records  # noqa: E402
 from glassine.microaggregation.mdav import ScaledRecords  # noqa: E402
-from glassine.microaggregation.metric import metric_of, read_records  # noqa: E402
 from papers.common.results import Row, one, read, say, select  # noqa: E402
 from papers.common.tables import markdown  # noqa: E402
 

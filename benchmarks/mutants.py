@@ -43,7 +43,7 @@ TESTS = {
         "verification",
     ),
     "sealed/gini.py": ("learners/test_greedy_search.py", "learners/test_greedy_strict.py"),
-    "learners/greedy/plan.py": ("learners/test_greedy_rule_list.py", "learners/test_greedy_published.py"),
+    "learners/greedy/greedy_plan.py": ("learners/test_greedy_rule_list.py", "learners/test_greedy_published.py"),
     "auditing/suppression.py": (
         "auditing/test_suppression.py",
         "auditing/test_auditing.py",

@@ -33,11 +33,11 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.additive_data import LOADERS, Additive  # noqa: E402 - after the path is set
 from benchmarks.summaries import german, timed  # noqa: E402
 from glassine import DecisionTree  # noqa: E402
-from glassine.attacks.reconstruction.joint import reconstruct_jointly  # noqa: E402
+from glassine.attacks.reconstruction.joint_rows import reconstruct_jointly  # noqa: E402
 from glassine.errors import InvalidParameterError  # noqa: E402
 from glassine.learners import PrivateSummary  # noqa: E402
 from glassine.learners.summaries.near_optimal import NearOptimalTrees  # noqa: E402
-from glassine.learners.summaries.regions import RegionCounts, Regions, Splits  # noqa: E402
+from glassine.learners.summaries.pair_regions import RegionCounts, Regions, Splits  # noqa: E402
 from glassine.learners.summaries.reliance import RelianceSearch  # noqa: E402
 from glassine.learners.summaries.splitting import SplitNode  # noqa: E402
 from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_trees  # noqa: E402

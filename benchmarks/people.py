@@ -52,7 +52,7 @@ def gap(tree: Any, inside: pl.DataFrame, outside: pl.DataFrame, *, by_person: bo
     """Return the result of the gap attack."""
     from glassine.attacks.membership.gap import gap_attack
     from glassine.attacks.membership.outputs import LabelledRecords
-    from glassine.data.persons import Persons
+    from glassine.data.person_counts import Persons
 
     sides = [
         LabelledRecords(
@@ -66,7 +66,7 @@ def gap(tree: Any, inside: pl.DataFrame, outside: pl.DataFrame, *, by_person: bo
 
 def measure(key: Mapping[str, str]) -> dict[str, object]:
     """Return the figures of a seed."""
-    from glassine.data.persons import Persons
+    from glassine.data.person_counts import Persons
 
     seed = int(key["seed"])
     frame, rng = visits(seed), np.random.default_rng(1000 + seed)

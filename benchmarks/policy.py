@@ -36,7 +36,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.public_data import DATA, Benchmark, adult, compas, german  # noqa: E402
 from glassine import Binary, Category, Domain, Integer, Policy, Real, as_model, audit  # noqa: E402
-from glassine.attacks.membership.intervals import clopper_pearson  # noqa: E402
+from glassine.attacks.membership.confidence_intervals import clopper_pearson  # noqa: E402
 from glassine.attacks.membership.midpoint import midpoint_attack  # noqa: E402
 from glassine.attacks.outcome import Measured  # noqa: E402
 from glassine.auditing.inputs import AuditSettings, Statements  # noqa: E402

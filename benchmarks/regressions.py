@@ -1,8 +1,8 @@
 """Whether parameters per record tell harmful regressions from others, and what standard errors bound: a row a setting.
 
 Logistic regressions without a penalty and with that of scikit-learn's default on Adult, COMPAS, German credit and
-Telco, and linear ones on California housing, of several numbers of records and columns. Harm is measured on members
-against others of the population, by attacks of this file:
+Telco, and linear ones on California housing, Elevators, Wine and Pol, of several numbers of records and columns. Harm
+is measured on members against others of the population, by attacks of this file:
 
 - membership: the best of three attacks has an advantage of at least 0.10: the loss, the loss less the mean loss of
   three reference models trained on other records, and the model's score less theirs in the direction of the outcome;
@@ -19,7 +19,7 @@ with robust errors (HC1), which the audit refuses. Intervals are of 95 % (Cloppe
 independent. GLASSINE_DATA names the folder of the datasets.
 
     python benchmarks/regressions.py run [DATASET ...]    # writes benchmarks/regressions.csv
-    python benchmarks/regressions.py tables               # prints the tables from it
+    python benchmarks/regressions.py page                 # writes the tables of the page from it
 """
 
 from __future__ import annotations
@@ -39,11 +39,13 @@ from scipy.stats import beta
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.kept_rows import filled  # noqa: E402
 from glassine import audit  # noqa: E402
 from glassine.models import Effect, Equal, FitStatistics, Power, RegressionModel  # noqa: E402
 from glassine.models.implied import advantage_of_parameters, effective_parameters  # noqa: E402
 from glassine.models.indicators import indicator_bounds  # noqa: E402
 from glassine.records.arrays import Array, Bools  # noqa: E402
+from papers.common.tables import markdown  # noqa: E402
 
 DATA = Path(os.environ.get("GLASSINE_DATA", ROOT.parent / "shared" / "data"))
 OUT = ROOT / "benchmarks" / "regressions.csv"
@@ -116,13 +118,49 @@ def california() -> tuple[pl.DataFrame, str]:
     return frame.with_columns(*logs, place, pl.col("value").log()), "value"
 
 
+def attributes(path: str, target: str) -> pl.DataFrame:
+    """Return the numbers of a file of Weka, the last of which is the target."""
+    lines = (DATA / path).read_text().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.strip().lower() == "@data")
+    rows = [list(map(float, line.split(","))) for line in lines[start + 1 :] if line.strip()]
+    return pl.DataFrame(np.array(rows), schema=[f"a{i}" for i in range(len(rows[0]) - 1)] + [target], orient="row")
+
+
+def elevators() -> tuple[pl.DataFrame, str]:
+    """Return Elevators."""
+    return attributes("elevators/elevators.arff", "goal"), "goal"
+
+
+def wine() -> tuple[pl.DataFrame, str]:
+    """Return the white wines."""
+    frame = pl.read_csv(DATA / "wine" / "winequality-white.csv", separator=";")
+    # LightGBM writes names without blanks.
+    return frame.rename({name: name.replace(" ", "_") for name in frame.columns}), "quality"
+
+
+def pol() -> tuple[pl.DataFrame, str]:
+    """Return Pole telecommunications without its constant columns."""
+    frame = attributes("pol/pol.arff", "goal")
+    return frame.select(name for name in frame.columns if frame[name].n_unique() > 1), "goal"
+
+
+def with_category(read: Callable[[], tuple[pl.DataFrame, str]], name: str) -> tuple[pl.DataFrame, str]:
+    """Return a dataset whose column of a few dozen values is a category, as columns of few have none else."""
+    frame, target = read()
+    return frame.with_columns(pl.col(name).cast(pl.String)), target
+
+
 DATASETS: dict[str, Callable[[], tuple[pl.DataFrame, str]]] = {
     "adult": adult,
     "compas": compas,
     "german": german,
     "telco": telco,
     "california": california,
+    "elevators": lambda: with_category(elevators, "a9"),
+    "wine": lambda: with_category(wine, "alcohol"),
+    "pol": lambda: with_category(pol, "a32"),
 }
+LINEAR = ("california", "elevators", "wine", "pol")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,7 +345,7 @@ def rows(name: str) -> Iterator[dict[str, Any]]:
         if (2 + N_REFERENCES) * n > len(frame) and n > 300:
             continue
         for width in WIDTHS:
-            for penalty in (0.0,) if name == "california" else (0.0, 1.0):
+            for penalty in (0.0,) if name in LINEAR else (0.0, 1.0):
                 drawn = [_model(frame, target, (n, width, penalty), draw) for draw in range(N_DRAWS)]
                 found = {key: float(np.mean([one[key] for one in drawn])) for key in drawn[0]}
                 attacks = [found.pop(f"attack_{k}") for k in range(3)]
@@ -394,52 +432,63 @@ def _harmful(rows_of: list[dict[str, str]]) -> Bools:
     )
 
 
-def _line(kind: str, rule: str, values: list[float], limit: float, harmful: Bools) -> str:
-    """Return a line of the table of rules."""
+def line(kind: str, rule: str, values: list[float], limit: float, harmful: Bools) -> tuple[str, ...]:
+    """Return a line of a table of rules."""
     flagged, inside = np.array(values) > limit, int(harmful.sum())
     curve = f"{auc(np.array(values), harmful):.3f}" if 0 < inside < len(harmful) else "-"
     caught = interval(int((flagged & harmful).sum()), inside)
     spared = interval(int((~flagged & ~harmful).sum()), int((~harmful).sum()))
-    return f"| {kind} | {len(harmful)} ({inside}) | {rule} | {curve} | {caught} | {spared} |"
+    return (f"{kind}: {len(harmful)} ({inside})", rule, curve, caught, spared)
 
 
-def tables() -> None:
-    """Print the tables."""
+RULES = ("settings (harmful)", "rule", "AUC", "sensitivity", "specificity")
+"""Heads of a table of rules."""
+
+
+def groups(found: list[dict[str, str]]) -> dict[str, list[dict[str, str]]]:
+    """Return the rows of each kind of regression, with and without the data on which the constants were chosen."""
+    return {
+        "logistic": [r for r in found if r["dataset"] not in LINEAR],
+        "logistic without Adult": [r for r in found if r["dataset"] in ("compas", "german", "telco")],
+        "linear": [r for r in found if r["dataset"] in LINEAR],
+        "linear without California": [r for r in found if r["dataset"] in LINEAR[1:]],
+    }
+
+
+def tables() -> dict[str, str]:
+    """Return the tables of the page, from the rows that are stored."""
     with OUT.open() as stream:
         found = list(csv.DictReader(stream))
-    groups = {
-        "logistic": [r for r in found if r["dataset"] != "california"],
-        "logistic, not Adult": [r for r in found if r["dataset"] in ("compas", "german", "telco")],
-        "linear": [r for r in found if r["dataset"] == "california"],
-    }
-    lines = ["| models | all (harmful) | rule | AUC | sensitivity | specificity |", "|---|---|---|---|---|---|"]
-    for kind, own in groups.items():
+    rules, counts = [], []
+    for kind, own in groups(found).items():
         harmful = _harmful(own)
-        lines += [
-            _line(kind, "parameters / n", [float(r["by_parameters"]) for r in own], LIMIT, harmful),
-            _line(kind, "effective parameters / n", [float(r["by_effective"]) for r in own], LIMIT, harmful),
-            _line(
-                kind, "ACRO: < 10 degrees of freedom", [float(r["columns"]) - float(r["n"]) for r in own], -10, harmful
-            ),
-            _line(kind, "a column of < 10", [-float(r["smallest_column"]) for r in own], -10, harmful),
-        ]
+        rules.append(line(kind, "parameters / n", [float(r["by_parameters"]) for r in own], LIMIT, harmful))
+        rules.append(line(kind, "effective parameters / n", [float(r["by_effective"]) for r in own], LIMIT, harmful))
+        if " " not in kind:
+            degrees = [float(r["columns"]) - float(r["n"]) for r in own]
+            rules.append(line(kind, "ACRO: fewer than 10 degrees of freedom", degrees, -10, harmful))
+            smallest = [-float(r["smallest_column"]) for r in own]
+            rules.append(line(kind, "a column of fewer than 10", smallest, -10, harmful))
+            counts.append((kind, *(f"{sum(int(r[name] or 0) for r in own):,}" for name in COUNTED)))
+    by_data = []
     for data in dict.fromkeys(r["dataset"] for r in found):
         own = [r for r in found if r["dataset"] == data]
-        lines.append(
-            _line(data, "effective parameters / n", [float(r["by_effective"]) for r in own], LIMIT, _harmful(own))
-        )
-    lines += [
-        "",
-        "| fits | columns of 0/1 | violations | rounded to 3 decimals | by HC1 | of >= 10 | confirmed |",
-        "|---|" * 1 + "---|" * 6,
-    ]
-    for kind, own in groups.items():
-        lines.append(f"| {kind} | " + " | ".join(str(sum(int(r[name] or 0) for r in own)) for name in COUNTED) + " |")
-    sys.stdout.write("\n".join(lines) + "\n")
+        for rule, key in (("parameters / n", "by_parameters"), ("effective parameters / n", "by_effective")):
+            by_data.append(line(data, rule, [float(r[key]) for r in own], LIMIT, _harmful(own)))
+    heads = (
+        *("converged fits without a penalty", "columns of 0/1", "bounds above the count", "with errors of 3 decimals"),
+        *("with robust errors", "columns of ten", "confirmed"),
+    )
+    return {
+        "regressions": markdown(RULES, rules),
+        "regressions by data": markdown(RULES, by_data),
+        "columns of 0/1": markdown(heads, counts),
+    }
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "run":
         run(sys.argv[2:])
     else:
-        tables()
+        for page, text in filled(tables()).items():
+            page.write_text(text)

@@ -40,11 +40,11 @@ from glassine.learners import OptimalTreeClassifier, PrivateTreeClassifier  # no
 from glassine.learners.antecedents import COARSE_CUTS  # noqa: E402
 from glassine.surrogates import SurrogateExplainer  # noqa: E402
 from glassine.surrogates.answers import Names  # noqa: E402
+from glassine.surrogates.explainer_parameters import plan_of  # noqa: E402
+from glassine.surrogates.explanation_measures import agreement  # noqa: E402
 from glassine.surrogates.group_trees import grow_trees, where_trees_split  # noqa: E402
-from glassine.surrogates.measuring import agreement  # noqa: E402
 from glassine.surrogates.private_trees import CUTS  # noqa: E402
-from glassine.surrogates.reading import open_records, read  # noqa: E402
-from glassine.surrogates.settings import plan_of  # noqa: E402
+from glassine.surrogates.query_input import open_records, read  # noqa: E402
 from papers.common.results import Row, select  # noqa: E402
 from papers.common.tables import markdown  # noqa: E402
 

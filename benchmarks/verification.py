@@ -36,7 +36,7 @@ from glassine.learners import (  # noqa: E402
     PrivateTreeClassifier,
     PrivateTreeRegressor,
 )
-from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier  # noqa: E402
+from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier  # noqa: E402
 from glassine.privacy.mechanisms import (  # noqa: E402 - after the path is set
     CAUCHY_SLACK,
     cauchy,

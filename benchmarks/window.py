@@ -162,10 +162,13 @@ MASKS: tuple[tuple[str, str], ...] = (
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?( UTC)?", "<time>"),
     (r"(?<!\w)/tmp/[\w./-]+", "<path>"),
     (r'File "[^"]+", line \d+', "File <source>"),
+    # Only the first draw of a tree compiles.
+    (r"(?m)^glassine: compiling for this machine[^\n]*\n?", ""),
 )
 """Patterns that are masked everywhere, and what stands in their place."""
 
 OF_CASE: tuple[tuple[str, str, str], ...] = (
+    ("compare/", r'"seconds": \{[^}]*\}', '"seconds": "<seconds>"'),
     ("ledger/", r"\b[0-9a-f]{16,64}\b", "<digest>"),
     ("release/", r"\b[0-9a-f]{32,64}\b", "<digest>"),
     ("release/", r"[\w+/]{86}==", "<signature>"),

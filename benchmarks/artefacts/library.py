@@ -206,7 +206,7 @@ def domains(folder: Path) -> dict[str, str]:
     drawn = {name: (folder / f"{name}.json").read_text(encoding="utf-8") for name in ("again", "drafted")}
     table = g.data.CountTable.from_frame(people().select(NAMES), domain())
     values = as_json(
-        size=domain().size,
+        size=domain().size(),
         names=sorted(g.__all__),
         depths=[inner(SUGGESTED_DEPTH)(n, epsilon, 20) for n in (100, 10_000) for epsilon in (0.1, 1.0, 10.0)],
         distinct=[table.n_distinct, table.n_records],

@@ -12,12 +12,12 @@ from settings import FEW_SHARES, PUBLISHED_SEED, SEEDS, SHARES, Labels, Split, n
 from sklearn.tree import DecisionTreeClassifier
 from study import Options, Row, options, resume
 
-from glassine.attacks.membership.intervals import newcombe
+from glassine.attacks.membership.confidence_intervals import newcombe
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
 from glassine.attacks.outcome import Measured
 from glassine.records.columns import ConformedColumns
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
-from glassine.surrogates.reading import open_records, read
+from glassine.surrogates.query_input import open_records, read
 
 FORMS: dict[str, dict[str, Any]] = {
     "paper": {"form": "paper"},

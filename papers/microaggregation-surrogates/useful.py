@@ -16,7 +16,7 @@ from study import Row, options, resume
 
 from glassine.surrogates import ExplanationGoal, SurrogateExplainer
 from glassine.surrogates.goals import TriedRelease
-from glassine.surrogates.reading import Record
+from glassine.surrogates.query_input import Record
 
 K = 100
 SEEDS = (0, 1, 2)

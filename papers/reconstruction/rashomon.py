@@ -21,7 +21,7 @@ from settings import DATA_SETS, SEEDS, Ints, split
 from study import FOLDER, Row, options, resume, select, text
 from tree_search import Nested
 
-from glassine.attacks.reconstruction.joint import reconstruct_jointly
+from glassine.attacks.reconstruction.joint_rows import reconstruct_jointly
 from glassine.attacks.reconstruction.systems import Search
 from papers.common.judging import clustered
 from papers.common.tables import markdown, place

@@ -19,7 +19,7 @@ from settings import DATA_SETS, SEEDS, split
 from study import Row, options, resume, text
 
 from glassine import Domain
-from glassine.attacks.reconstruction.joint import reconstruct_jointly
+from glassine.attacks.reconstruction.joint_rows import reconstruct_jointly
 from glassine.attacks.reconstruction.leakage import Interval
 from glassine.attacks.reconstruction.systems import Search
 from glassine.domain import Literal

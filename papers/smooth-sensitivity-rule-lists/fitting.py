@@ -13,8 +13,8 @@ from settings import SETTINGS, TARGET, Setting
 
 from glassine.data.count_table import CountTable
 from glassine.learners import PrivateRuleListClassifier
-from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
-from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
+from glassine.learners.greedy.ordinary_lists import GreedyRuleListClassifier
+from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier
 from glassine.models import RuleList
 
 MAX_RULES = 5

@@ -18,8 +18,8 @@ from settings import truth
 from study import ACCURACY_KEY, SLOW_SEEDS, Key, Work, options, run, spread
 from trees import EPSILONS, SETTINGS
 
+from glassine.learners.greedy.greedy_plan import COUNTS_SHARE
 from glassine.learners.greedy.growth import GreedyPool
-from glassine.learners.greedy.plan import COUNTS_SHARE
 from glassine.privacy.mechanisms import discrete_laplace
 from glassine.privacy.randomness import Randomness
 

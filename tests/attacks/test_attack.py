@@ -56,7 +56,7 @@ def changed_package(folder: Path) -> Path:
     path = copy / "auditing" / "trees.py"
     text = path.read_text()
     for mark, added in (
-        ("from glassine.attacks.values", "from glassine.attacks.singling import SINGLING_OUT\n"),
+        ("from glassine.attacks.value_leakage", "from glassine.attacks.singling import SINGLING_OUT\n"),
         ("    replace(VALUES(_values), facts=facts_of_values),\n", line),
     ):
         assert text.count(mark) == 1

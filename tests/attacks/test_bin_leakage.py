@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassine.attacks.bins import leak_bins, rebuild_values
+from glassine.attacks.bin_leakage import leak_bins, rebuild_values
 from glassine.data import infer_domain
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.grid import public_grid

@@ -11,13 +11,13 @@ import pytest
 
 from glassine import Category, Domain, Integer, Policy, reconstruct
 from glassine.attacks import CountNoise
-from glassine.attacks.labels import disclose_labels
+from glassine.attacks.label_disclosure import disclose_labels
 from glassine.attacks.outcome import Measured, NotApplicable
 from glassine.attacks.reconstruction.count_bounds import CountBounds, bound_counts
 from glassine.attacks.reconstruction.leakage import Interval
 from glassine.auditing.api import audit
 from glassine.auditing.reconstruction import ROUNDED
-from glassine.data.inference import columns
+from glassine.data.record_table import columns
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidParameterError, UndefinedMeasureError
 from glassine.learners import PrivateTreeClassifier

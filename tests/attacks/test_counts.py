@@ -15,7 +15,7 @@ from glassine.attacks.membership.counts import LEAST, PublishedCounts, _folds
 from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.data import Sample
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
-from glassine.models.scoring import bin_indices
+from glassine.models.additive_scores import bin_indices
 
 N = 60
 NAMES = tuple(f"x{i}" for i in range(40))

@@ -10,11 +10,11 @@ import pytest
 
 from glassine import Domain, Integer, Real, as_model, parse_rules
 from glassine.attacks import Measured, NotApplicable
-from glassine.attacks.labels import disclose_labels
+from glassine.attacks.label_disclosure import disclose_labels
 from glassine.attacks.outcome import for_public
-from glassine.attacks.values import leak_values, thresholds_of
+from glassine.attacks.value_leakage import leak_values, thresholds_of
 from glassine.data import infer_domain
-from glassine.data.inference import columns
+from glassine.data.record_table import columns
 from glassine.domain import Between, Category, OneOf
 from glassine.models import Branch, DecisionTree, Evidence, Node
 

@@ -65,3 +65,14 @@ def test_without_published_counts_it_does_not_apply() -> None:
     found = leaf_outcome_attack(replace(tree, nodes=nodes), Sample(X[:N], classes[:N]), Sample(X[N:], classes[N:]))
     assert isinstance(found, NotApplicable)
     assert "does not publish who is in its leaves" in found.reason
+
+
+def test_what_only_answers_has_no_leaves_and_no_name_of_a_class_is_told() -> None:
+    class Answers:
+        def predict(self, X: pl.DataFrame) -> np.ndarray:
+            return np.zeros(len(X), dtype=int)
+
+    X, y = records()
+    classes = (y > 0).astype(int)
+    found = leaf_outcome_attack(Answers(), Sample(X[:N], classes[:N]), Sample(X[N:], classes[N:]))
+    assert found == NotApplicable("the attack is made on the leaves of one tree or rule list.")

@@ -31,6 +31,14 @@ def test_a_range_that_a_mean_is_out_of_bounds_nothing() -> None:
         assert ContributionBounds.of_means([100, 100], [0.5, mean], (0.0, 1.0)).most is None
 
 
+def test_a_mean_that_is_rounded_to_zero_may_be_of_one() -> None:
+    rounded = ContributionBounds.of_means([100, 100], [0.0, 12.5], (0.0, 200.0)).most
+    exact = ContributionBounds.of_means([100, 100], [0.0, 100 / 3], (0.0, 200.0)).most
+    assert rounded is not None
+    assert exact is not None
+    assert (rounded[0].one, exact[0].one) == (1.0, 0.0)
+
+
 def test_how_closely_a_number_follows() -> None:
     found = NumberInference.of(np.array([100.0, 100.0, 100.0, 40.0]), np.array([95.0, 109.0, 120.0, 41.0]))
     assert found is not None

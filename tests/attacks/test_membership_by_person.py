@@ -14,7 +14,7 @@ from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.attacks.membership.suite import attack_membership
 from glassine.attacks.outcome import Measured
 from glassine.data import Sample
-from glassine.data.persons import Persons
+from glassine.data.person_counts import Persons
 from glassine.errors import InvalidDataError, InvalidParameterError
 
 

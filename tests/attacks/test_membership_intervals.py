@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, chisquare, multivariate_hypergeom, norm
 
-from glassine.attacks.membership.intervals import (
+from glassine.attacks.membership.confidence_intervals import (
     ScoreCounts,
     area_under_roc,
     check_confidence,
@@ -16,7 +16,7 @@ from glassine.attacks.membership.intervals import (
     newcombe,
 )
 from glassine.attacks.membership.result import roc_curve
-from glassine.attacks.membership.scoring import (
+from glassine.attacks.membership.score_thresholds import (
     FEW,
     N_FOLDS,
     _crossfit_together,
@@ -193,7 +193,7 @@ def test_no_record_chooses_its_own_threshold() -> None:
 
 @pytest.mark.parametrize("few", [1, FEW], ids=["by score", "by record"])
 def test_hands_have_the_hypergeometric_law(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("glassine.attacks.membership.scoring.FEW", few)
+    monkeypatch.setattr("glassine.attacks.membership.score_thresholds.FEW", few)
     counts, sizes, draws = np.array([5, 3, 2]), [4, 6], 4000
     rng = np.random.default_rng(0)
     seen: dict[tuple[int, ...], int] = {}

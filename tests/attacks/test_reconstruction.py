@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from glassine import Binary, Category, Domain, Integer, Real, RuleList, parse_rules, reconstruct
-from glassine.attacks.alignment import original_records
+from glassine.attacks.record_matching import original_records
 from glassine.domain import Between, ExactlyOne
 from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassine.attacks.bins import leak_bins
+from glassine.attacks.bin_leakage import leak_bins
 from glassine.auditing.api import audit
 from glassine.auditing.policy import Policy
 from glassine.domain import Binary, Category, Domain, Integer, Real

@@ -15,9 +15,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Binary, Domain, Integer, as_model, audit, scrub, write_model
 from glassine.attacks.outcome import OutOfBudget
-from glassine.budget import Budget
 from glassine.errors import CostLimitError
 from glassine.formats.printed.rules import parse_rules
+from glassine.resources import Budget
 from tests.cli.running import one_after_another
 
 DOMAIN = Domain({"age": Integer(0, 99), "sex": Binary()})

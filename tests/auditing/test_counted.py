@@ -46,7 +46,7 @@ def test_parts_hold_the_records_that_the_model_puts_there() -> None:
         model = model_of(name)
         rows = model.apply({key: inside[key].to_numpy() for key in inside.columns})
         counted = count_data(model, inside.lazy(), REST)
-        assert counted.sizes == tuple((rows == i).sum() for i in range(len(model.cells)))
+        assert counted.in_data == tuple((rows == i).sum() for i in range(len(model.cells)))
 
 
 def test_other_data_are_told_from_the_training_records() -> None:

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from glassine import DecisionTree, Domain, Integer, Policy, Real, as_model, audit, parse_rules, render_text
 from glassine.attacks.membership.midpoint import midpoint_attack
 from glassine.attacks.outcome import Below, Measured
-from glassine.attacks.values import leak_values, thresholds_of
+from glassine.attacks.value_leakage import leak_values, thresholds_of
 from glassine.auditing.criterion import Check
 from glassine.auditing.facts import Case, OutcomeCells
 from glassine.auditing.findings import AttackFinding, Findings

@@ -16,7 +16,7 @@ from glassine.attacks.membership.gap import gap_attack
 from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.attacks.outcome import Measured
 from glassine.auditing import AuditSettings
-from glassine.data.persons import Persons
+from glassine.data.person_counts import Persons
 from glassine.report import render_text
 
 NAMES = ["x0", "x1", "x2"]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine.attacks.bins import leak_bins
+from glassine.attacks.bin_leakage import leak_bins
 from glassine.auditing.additive_regions import RegionBits, bits_of_bins
 from glassine.domain import Binary, Category, Domain, ExactlyOne, Integer, Real
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term

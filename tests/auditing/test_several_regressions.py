@@ -15,7 +15,7 @@ from glassine.auditing.several_models import SeveralModels
 from glassine.auditing.statements import Statements
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError
 from glassine.formats import load_file, parse_rules
-from glassine.models import RegressionModel
+from glassine.models import Power, RegressionModel
 from glassine.report import render_html, render_text
 from tests.attacks.test_differences import ALL, N, fitted, records, without
 from tests.formats.test_regressions import FILES
@@ -45,8 +45,58 @@ def test_numbers_that_differ_by_few_fail_and_others_pass() -> None:
     many = status(audit(tables(*range(25))))
     # One of the many may be alone in a column, so that the outcome follows.
     assert (many["smallest_group"], many["fitted_values"]) == ("pass", "unknown")
-    same = status(audit(tables()))
-    assert (same["smallest_group"], same["fitted_values"]) == ("not applicable", "pass")
+
+
+def test_tables_of_one_number_are_of_the_same_records_if_it_is_stated() -> None:
+    open_ = audit(tables())
+    assert {status(open_)[rule] for rule in ("smallest_group", "fitted_values")} == {"unknown"}
+    assert "unless the publisher states it" in render_text(open_).replace("\n", " ").replace("  ", "")
+    stated = audit(SeveralModels(models=tables(), same_records=True))
+    assert (status(stated)["smallest_group"], status(stated)["fitted_values"]) == ("not applicable", "pass")
+    # Jackknife tables have the same number of records, and each pair gives two outcomes.
+    jackknife = tables(0)[1], tables(1)[1]
+    assert status(audit(jackknife))["fitted_values"] == "unknown"
+    assert "of other records" in {check.rule: check.meaning for check in audit(jackknife).checks}["fitted_values"]
+    assert status(audit(jackknife, frame()))["smallest_group"] == "unknown"
+    for models in (tables(0), jackknife):
+        with pytest.raises(InvalidParameterError, match="same_records is stated"):
+            audit(SeveralModels(models=models, same_records=True))
+    with pytest.raises(InvalidParameterError, match="State one of them"):
+        audit(SeveralModels(models=tables(), same_records=True, samples=(None, None)), frame())
+
+
+def test_columns_of_two_tables_together_may_hold_one_person() -> None:
+    first = tables()[0]
+    second = replace(
+        first,
+        attributes=("other",),
+        effects=(replace(first.effects[1], name="other", factors=(Power(attribute="other"),)),),
+    )
+    assert status(audit(SeveralModels(models=(first, second), same_records=True)))["fitted_values"] == "unknown"
+    part = replace(first, effects=first.effects[:2])
+    assert status(audit(SeveralModels(models=(first, part), same_records=True)))["fitted_values"] == "pass"
+
+
+def test_tables_that_name_no_outcome_may_be_of_several() -> None:
+    models = tuple(replace(model, target="") for model in tables())
+    published = SeveralModels(models=models, same_records=True)
+    assert status(audit(published))["fitted_values"] == "unknown"
+    assert status(audit(published, frame()))["fitted_values"] == "unknown"
+    assert status(audit(published, frame(), "y"))["fitted_values"] == "pass"
+    # Of several outcomes, the parameters of tables with the same columns add up.
+    assert audit(published).value("differences").parameters_per_record == 0.2
+    named = audit(SeveralModels(models=tables(), same_records=True))
+    assert named.value("differences").parameters_per_record == 0.1
+
+
+def test_an_intercept_that_is_printed_as_zero_is_one() -> None:
+    first, second = (replace(model, intercept=(0.0,)) for model in tables(0, 1))
+    published = SeveralModels(models=(first, second), samples=("all", "few"))
+    # Seven equations of the two samples with their intercepts, and six columns each.
+    with_it = audit(published, frame()).value("differences").parameters_per_record
+    bare = [replace(model, fit=replace(model.fit, n_parameters=len(model.effects))) for model in (first, second)]
+    without_it = audit(SeveralModels(models=tuple(bare), samples=("all", "few")), frame())
+    assert with_it > without_it.value("differences").parameters_per_record
 
 
 @pytest.mark.parametrize("link", ["identity", "logit", "log"])
@@ -144,7 +194,9 @@ def test_files_without_a_number_are_unknown_unless_it_is_stated() -> None:
     files = [load_file(FILES / name) for name in ("broom_logit.csv", "broom_logit.csv")]
     assert status(audit(tuple(files)))["smallest_group"] == "unknown"
     stated = AuditSettings(statements=Statements(n_records=200, family="binomial"))
-    assert status(audit(tuple(files), settings=stated))["smallest_group"] == "not applicable"
+    assert status(audit(tuple(files), settings=stated))["smallest_group"] == "unknown"
+    same = SeveralModels(models=tuple(files), same_records=True)
+    assert status(audit(same, settings=stated))["smallest_group"] == "not applicable"
 
 
 def test_what_cannot_be_put_together_is_refused() -> None:
@@ -159,5 +211,7 @@ def test_what_cannot_be_put_together_is_refused() -> None:
         audit(SeveralModels(models=tables(), samples=("all", "none")), frame())
     with pytest.raises(InvalidDataError, match="must hold 0 or 1"):
         audit(SeveralModels(models=tables(), samples=("all", "x2")), frame())
+    with pytest.raises(InvalidParameterError, match="same_records is of regressions"):
+        audit(SeveralModels(models=(rules, rules), same_records=True))
     with pytest.raises(InvalidParameterError, match="judged by their counts"):
         audit(SeveralModels(models=(rules, rules), samples=("all", "few")), frame())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from importlib import import_module
@@ -85,7 +86,9 @@ def test_each_measurement_has_a_schema_and_a_name_of_its_own(subject: type[Subje
     names = [measurement.name for measurement in subject.measurements]
     assert len(set(names)) == len(names)
     assert set(names) <= set(MEASURED)
-    assert all(measurement.title and measurement.question.endswith("?") for measurement in subject.measurements)
+    # Titles are read by people: words, and no name of a class.
+    assert all(re.fullmatch("[A-Z][a-z]+( [a-z]+)*", measurement.title) for measurement in subject.measurements)
+    assert all(measurement.question.endswith("?") for measurement in subject.measurements)
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from glassine.attacks.labels import LABELS, LabelDisclosure
+from glassine.attacks.label_disclosure import LABELS, LabelDisclosure
 from glassine.attacks.outcome import About, Below, Hidden, ShownCount
-from glassine.attacks.values import VALUES, ValueLeakage
+from glassine.attacks.value_leakage import VALUES, ValueLeakage
 from glassine.auditing.suppression import Suppression
 
 HIDING, SHOWING = Suppression(10), Suppression(0)

@@ -95,6 +95,14 @@ def test_versions_are_masked_and_other_numbers_are_not(text: str, monkeypatch: p
     assert window.masked("epsilon 7.12.3", Path("folder"), "audit/tree") == "epsilon 7.12.3"
 
 
+def test_what_a_machine_takes_is_masked() -> None:
+    """A run that compiles, and a slower one, show what others show."""
+    said = "glassine: compiling for this machine, which takes some seconds. It is kept in /a/b.\nWITHIN POLICY\n"
+    assert window.masked(said, Path("folder"), "audit/tree") == "WITHIN POLICY\n"
+    timed = '{"auroc": {"value": 0.8}, "seconds": {"value": 0.1, "values": [\n0.1]}}'
+    assert window.masked(timed, Path("folder"), "compare/few") == '{"auroc": {"value": 0.8}, "seconds": "<seconds>"}'
+
+
 def test_a_folder_of_other_files_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(SystemExit, match="other files"):

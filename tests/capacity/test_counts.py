@@ -22,7 +22,7 @@ from glassine.capacity import (
     rounded_table_bits,
     table_bits,
 )
-from glassine.capacity.counts import SMALLEST_REFUNDED
+from glassine.capacity.exact_counts import SMALLEST_REFUNDED
 from glassine.errors import InvalidParameterError
 from glassine.records.arrays import Indices
 from tests.oracles.attacks_by_enumeration import Array, Fresh, h, halves, multinomial, types
@@ -179,7 +179,7 @@ def test_given_the_frame_the_bound_fails_at_most_with_delta(
     pick: Callable[[list[Indices], Array], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The smallest refunded cell is lowered, so that a frame that can be enumerated has refunds.
-    monkeypatch.setattr("glassine.capacity.counts.SMALLEST_REFUNDED", 4)
+    monkeypatch.setattr("glassine.capacity.exact_counts.SMALLEST_REFUNDED", 4)
     rng, refunded = np.random.default_rng(11), 0
     for _ in range(8):
         persons = int(rng.choice([8, 10]))

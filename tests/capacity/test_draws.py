@@ -16,7 +16,7 @@ from glassine.capacity import (
     draw_dependence,
     strata_bits,
 )
-from glassine.capacity.draws import MODE
+from glassine.capacity.without_replacement import MODE
 from glassine.errors import InvalidParameterError
 from tests.oracles.attacks_by_enumeration import Array, Design, deterministic, entropy_of, h, halves
 

@@ -183,7 +183,7 @@ def test_a_signed_certificate_is_verified_and_every_change_of_it_is_seen(fitted:
 
 
 def test_a_signature_of_a_release_is_none_of_a_certificate(fitted: Path, run: Run) -> None:
-    from glassine.server.signing import SIGNED
+    from glassine.server.signed_releases import SIGNED
 
     run("certificate", "keys", "private.pem", "public.pem", cwd=fitted)
     SIGNED.sign(fitted / "tree.certificate.json", fitted / "private.pem", fitted / "signed.json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -284,6 +285,9 @@ def test_findings_name_the_files(folder: Path, run: Run) -> None:
     assert inputs["model"]["sha256"] == hashlib.sha256((folder / "rules.txt").read_bytes()).hexdigest()
 
 
+REPORTED = ("tree", "rules", "scrubbed")
+
+
 @pytest.mark.slow
 def test_demo_writes_its_folder(tmp_path: Path, run: Run) -> None:
     done = run("demo", cwd=tmp_path)
@@ -303,6 +307,10 @@ def test_demo_writes_its_folder(tmp_path: Path, run: Run) -> None:
     assert again.status == 0
     tree = run("audit", "glassine-demo/tree.json", "--domain", "glassine-demo/domain.json", cwd=tmp_path)
     assert tree.status == 1
+    # What it advises can be typed there: each copy is made of a file that it wrote.
+    written = "".join((tmp_path / "glassine-demo" / f"{name}-findings.json").read_text() for name in REPORTED)
+    sources = set(re.findall(r"`glassine scrub (\S+)", written))
+    assert {"tree.json", "scrubbed-tree.json"} <= sources <= names
 
 
 @pytest.mark.slow

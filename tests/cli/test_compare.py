@@ -25,7 +25,7 @@ from glassine.cli.compare import fit_command_line
 from glassine.cli.options import PublicOptions, RecordsFileOptions
 from glassine.cli.training import TrainingFile
 from glassine.comparison import CANDIDATES, Row, Shape, Task
-from glassine.comparison.records import ClassTarget
+from glassine.comparison.seeded_splits import ClassTarget
 from glassine.errors import PrivacyLeakWarning
 from glassine.formats.json import to_dict
 from tests.cli.running import Run, attributes, listing, people

@@ -174,8 +174,8 @@ def test_shown_defaults_of_fit_are_those_of_the_learners() -> None:
         PrivateTreeClassifier,
         PrivateTreeRegressor,
     )
-    from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
-    from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
+    from glassine.learners.greedy.ordinary_lists import GreedyRuleListClassifier
+    from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier
 
     learners: dict[str, list[Any]] = {
         "fit tree": [PrivateTreeClassifier, OptimalTreeClassifier, PrivateTreeRegressor],

@@ -47,5 +47,12 @@ def test_tables_are_audited_together_at_the_command_line(tmp_path: Path, run: Ru
     assert "of several tables" in run("audit", "all.json", "few.json", "--samples", "all", cwd=tmp_path).err
     one = run(*command, "--data", "people.csv", "--samples", "all", cwd=tmp_path)
     assert one.err.startswith("glassine: --samples must be one of each model"), one.err
-    same = run("audit", str(FILES / "r_lm.txt"), str(FILES / "r_lm.txt"), "--together", cwd=tmp_path)
+    twice = ("audit", str(FILES / "r_lm.txt"), str(FILES / "r_lm.txt"), "--together")
+    assert "(--same-records)" in run(*twice, cwd=tmp_path).out
+    same = run(*twice, "--same-records", cwd=tmp_path)
+    assert "have the same number of records" not in same.out
     assert "--clean-copy" not in same.out
+    assert "of several tables" in run("audit", "all.json", "--same-records", cwd=tmp_path).err
+    for ignored in (("--event", "x2"), ("--shadows", "8"), ("--sensitive", "town"), ("--tree", "0")):
+        refused = run(*command, *ignored, cwd=tmp_path)
+        assert (refused.status, f"{ignored[0]} has no meaning" in refused.err) == (2, True), refused.err

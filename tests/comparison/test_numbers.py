@@ -13,7 +13,7 @@ import pytest
 
 from glassine import Binary, Domain, Integer, Real
 from glassine.comparison import CANDIDATES, Comparison, Task, compare, recommend
-from glassine.comparison.records import RANGE_INFERRED, NumberTarget
+from glassine.comparison.seeded_splits import RANGE_INFERRED, NumberTarget
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError
 from tests.comparison.builders import comparison, numeric_row
 

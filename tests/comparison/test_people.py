@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from glassine.comparison import Task, compare
-from glassine.comparison.records import split
-from glassine.comparison.running import RECORDS_COVERED
-from glassine.data.persons import Persons
+from glassine.comparison.comparison_runs import RECORDS_COVERED
+from glassine.comparison.seeded_splits import split
+from glassine.data.person_counts import Persons
 from glassine.domain import Category, Domain, Integer
 from glassine.errors import InvalidDataError, InvalidParameterError
 

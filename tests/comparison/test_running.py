@@ -16,8 +16,8 @@ import pytest
 
 from glassine import Binary, Category, Domain, Integer
 from glassine.comparison import CANDIDATES, Comparison, Shape, Task, candidates, compare
-from glassine.comparison.records import CLASSES_INFERRED, DOMAIN_INFERRED
-from glassine.comparison.running import measure
+from glassine.comparison.comparison_runs import measure
+from glassine.comparison.seeded_splits import CLASSES_INFERRED, DOMAIN_INFERRED
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnreadableFileError
 from tests.comparison.builders import domain, records
 
@@ -92,7 +92,7 @@ def test_a_folder_keeps_results_and_only_the_missing_are_fitted(
             raise KeyboardInterrupt
         return measure(name, epsilon, sides, shape, seed)
 
-    monkeypatch.setattr("glassine.comparison.running.measure", counting)
+    monkeypatch.setattr("glassine.comparison.comparison_runs.measure", counting)
     with pytest.raises(KeyboardInterrupt):
         found(folder=tmp_path)
     assert len(fitted) == 4

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from glassine.comparison.records import full_probabilities
+from glassine.comparison.seeded_splits import full_probabilities
 from glassine.models.quality import auroc, log_loss
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from glassine.comparison.records import check_classes, split
+from glassine.comparison.seeded_splits import check_classes, split
 from glassine.errors import InvalidDataError
 
 LABELS = np.repeat([0, 1, 2, 3], [700, 290, 2, 1])

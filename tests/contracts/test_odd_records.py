@@ -23,18 +23,18 @@ import pytest
 
 from glassine import audit
 from glassine.attacks import infer_sensitive
-from glassine.attacks.alignment import original_records
-from glassine.attacks.bins import leak_bins
+from glassine.attacks.bin_leakage import leak_bins
 from glassine.attacks.reconstruction.entropy import reconstruct
+from glassine.attacks.record_matching import original_records
 from glassine.auditing import AuditSettings
 from glassine.auditing.release_inputs import _read as side_of
 from glassine.auditing.several_models import SeveralModels
-from glassine.comparison.records import read_labelled
+from glassine.comparison.seeded_splits import read_labelled
 from glassine.data.deviations import bounds, sentence
-from glassine.data.inference import broken_rules
 from glassine.data.labels import Sample
+from glassine.data.record_table import as_table, table_of
 from glassine.data.sources import read_table
-from glassine.data.table import as_table, table_of
+from glassine.data.violations import broken_rules
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, OneOf, Real
 from glassine.domain.prefixes import prefixes
 from glassine.errors import InvalidDataError
@@ -50,7 +50,7 @@ from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
 from glassine.records.scalars import FOREIGN, number_of, value_of
 from glassine.scrubbing.scrub import _counted_sizes
-from glassine.surrogates.reading import open_records, query_of
+from glassine.surrogates.query_input import open_records, query_of
 from tests.cli.running import one_after_another
 from tests.records.odd_cells import ATTRIBUTES, NUMBERS, ODD_CELLS, TEXTS
 from tests.records.odd_containers import ODD_TYPES

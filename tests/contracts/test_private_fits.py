@@ -35,7 +35,7 @@ from glassine.learners import (
     PrivateTreeClassifier,
     PrivateTreeRegressor,
 )
-from glassine.learners.greedy.plan import MECHANISMS
+from glassine.learners.greedy.greedy_plan import MECHANISMS
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, UNPAID, VOUCHED
 from glassine.privacy.unit import RECORD, PrivacyUnit

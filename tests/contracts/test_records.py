@@ -20,7 +20,7 @@ from glassine.attacks import infer_sensitive
 from glassine.auditing import AuditSettings
 from glassine.data import CountTable
 from glassine.data.labels import class_codes
-from glassine.data.table import as_table
+from glassine.data.record_table import as_table
 from glassine.domain import Attribute, Between, Binary, Category, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import LARGEST
 from glassine.domain.prefixes import Prefix, prefixes
@@ -33,7 +33,7 @@ from glassine.records.cells import PIECE
 from glassine.records.columns import values_of
 from glassine.records.flags import is_number, wide
 from glassine.records.reading import read as read_cells
-from glassine.surrogates.reading import described, query_of
+from glassine.surrogates.query_input import described, query_of
 from tests.records.odd_cells import ATTRIBUTES, NUMBERS, ODD_CELLS, TEXTS, Hostile
 from tests.records.odd_containers import NO_COLUMNS, ODD_TYPES, UNNAMED
 

@@ -24,10 +24,15 @@ from tests.contracts.test_private_fits import DOMAIN, FITS, LEARNERS, PEOPLE, SI
 
 SOURCE = Path(glassine.__file__).parent
 ROOMS = (
-    *("data/table.py", "records/*.py", "data/labels.py"),
-    "data/persons.py",
+    *("data/record_table.py", "records/*.py", "data/labels.py"),
+    "data/person_counts.py",
     *("learners/*.py", "learners/*/*.py", "sealed/*.py"),
-    *("surrogates/explainer.py", "surrogates/reading.py", "surrogates/fitting.py", "surrogates/intake.py"),
+    *(
+        "surrogates/explainer.py",
+        "surrogates/query_input.py",
+        "surrogates/release_fit.py",
+        "surrogates/explainer_intake.py",
+    ),
     *("surrogates/answers.py", "surrogates/building.py", "surrogates/private_release.py"),
 )
 

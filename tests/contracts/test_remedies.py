@@ -75,6 +75,18 @@ NEAR = {
         "ctree of partykit",
     ),
     "stump of Weka": ("Decision Stump\n\nClassifications\n\nx <= 1 : c0\n", "rules and stumps", "rule list"),
+    "baseline hazard of R": ("    hazard time\n1 0.01 3\n", "without the Cox regression", r"print\(basehaz\(model\)\)"),
+    "curves of R": ("Call: survfit(formula = cox)\n", "without the Cox regression", r"print\(summary\(model\)\)"),
+    "hazards of statsmodels": (
+        "[[array([3.]), array([0.1]), array([0.9])]]\n",
+        "without the Cox",
+        "baseline_cumulative",
+    ),
+    "print of R": (
+        "\nCall:\nlm(formula = y ~ x)\n\nCoefficients:\n(Intercept)            x\n 1.0  2.0\n",
+        "without its errors",
+        r"print\(summary\(model\)\)",
+    ),
     "summary of R": ("Call:\n randomForest(formula = y ~ ., data = d)\n", "summary of a forest", r"getTree\(model, 1"),
 }
 

@@ -21,7 +21,7 @@ import pytest
 import glassine
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.formats.json import to_dict
-from glassine.learners.greedy.plan import MECHANISMS, WITH_DELTA
+from glassine.learners.greedy.greedy_plan import MECHANISMS, WITH_DELTA
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.release import fresh_count

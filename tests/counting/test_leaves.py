@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from glassine.budget import Budget
 from glassine.counting import Measure, Region, RegionCounter, Space
 from glassine.counting.leaves import LeafRegions
 from glassine.domain import (
@@ -24,6 +23,7 @@ from glassine.domain import (
 )
 from glassine.domain.shares import Shares
 from glassine.errors import CostLimitError
+from glassine.resources import Budget
 
 ATTRIBUTES: dict[str, Attribute] = {
     "age": Integer(0, 99, missing=True),

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassine import parse_rules
-from glassine.budget import Budget
 from glassine.counting import Region, RegionCounter, Space
 from glassine.counting.regions import measured_in_order
 from glassine.counting.space import NumberFactor
 from glassine.domain import Between, Binary, Category, Domain, ExactlyOne, Integer, Literal, OneOf, Real, Shares
 from glassine.errors import CostLimitError, CountingLimitError, InvalidModelError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
+from glassine.resources import Budget
 from tests.oracles import strategies
 from tests.oracles.worlds import captured, published_captures, records
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassine.data.persons import Persons, refuse_shared
-from glassine.data.table import as_table, with_persons
+from glassine.data.person_counts import Persons, refuse_shared
+from glassine.data.record_table import as_table, with_persons
 from glassine.errors import InvalidDataError
 
 FRAME = pl.DataFrame({"patient": ["a", "b", "a", "c", "a"], "age": [30, 40, 31, 50, 30]})

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from glassine.comparison import Figures, Result
-from glassine.comparison.running import RESULTS_OF
-from glassine.data.store import RESULTS, RunStore
+from glassine.comparison.comparison_runs import RESULTS_OF
+from glassine.data.results_folder import RESULTS, RunStore
 from glassine.errors import UnreadableFileError
 
 IDENTITY_OF = {"data": "abc", "options": {"seed": 0}}

@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine.data.identifiers import identifies
-from glassine.data.inference import draft, identifying, is_identifier_name, remarks, repeats
+from glassine.data.identifiers import identifies, identifying, is_identifier_name, repeats
+from glassine.data.inference import draft
+from glassine.data.remarks import remarks
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.records.arrays import AnyArray
 

@@ -15,7 +15,7 @@ from glassine.formats import to_python, to_sql
 from glassine.formats.json import from_dict, to_dict
 from glassine.learners import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.models import AdditiveModel
-from glassine.models.scoring import bin_indices
+from glassine.models.additive_scores import bin_indices
 
 DOMAIN = Domain(
     {

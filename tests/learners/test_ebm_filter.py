@@ -12,9 +12,9 @@ from glassine import Category, Domain, Integer
 from glassine.errors import InvalidMechanismError, InvalidParameterError, ReleaseFailedError
 from glassine.learners import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.additive import penalized as ebm_penalized
-from glassine.learners.additive.budget import GaussianBudget, usable
-from glassine.learners.additive.fitting import AdditivePlan
-from glassine.learners.additive.memory import most_released, pairs_asked_for
+from glassine.learners.additive.additive_budget import GaussianBudget, usable
+from glassine.learners.additive.additive_fit import AdditivePlan
+from glassine.learners.additive.table_memory import most_released, pairs_asked_for
 from glassine.privacy import accounting
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.fine_gaussian import UNITS, FineNoise, slack_of

@@ -13,7 +13,7 @@ from glassine import Domain, Ledger, Real
 from glassine.errors import ClassTooLargeError, InvalidParameterError
 from glassine.learners import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.additive.grids import public_grids
-from glassine.learners.additive.memory import table_bytes
+from glassine.learners.additive.table_memory import table_bytes
 from glassine.learners.additive.targets import Target
 
 DOMAIN = Domain({f"x{i}": Real(0, 1) for i in range(4)})

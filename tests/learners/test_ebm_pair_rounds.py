@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from glassine import Domain, Integer
-from glassine.learners.additive.budget import GaussianBudget
+from glassine.learners.additive.additive_budget import GaussianBudget
 from glassine.learners.additive.estimators import PrivateEBMRegressor
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.sealed import gaussian

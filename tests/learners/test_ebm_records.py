@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from glassine import Binary, Category, Domain, Integer, Ledger, Real
 from glassine.errors import ReleaseFailedError
 from glassine.learners import PrivateEBMClassifier, PrivateSummary
-from glassine.learners.additive import records as ebm_records
+from glassine.learners.additive import engine_counts as ebm_records
+from glassine.learners.additive.engine_counts import blocks_of
 from glassine.learners.additive.grids import Axis, public_grids, release_bins
-from glassine.learners.additive.records import blocks_of
 from glassine.learners.additive.targets import read_classes, read_numbers
 from glassine.learners.summaries.released import coarse_axis
 from glassine.records import engines

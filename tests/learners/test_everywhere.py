@@ -18,7 +18,7 @@ from glassine import Domain, Integer, Real
 from glassine.data.count_table import CountTable
 from glassine.errors import InvalidDataError
 from glassine.learners import OptimalTreeClassifier, PrivateEBMRegressor, PrivateTreeClassifier, PrivateTreeRegressor
-from glassine.learners.additive import records as additive_records
+from glassine.learners.additive import engine_counts as additive_records
 from glassine.records import engines
 from glassine.records.engines import ask
 from tests.learners.fitting_everywhere import (

@@ -16,8 +16,8 @@ from glassine import Certificate, Domain, Ledger, audit
 from glassine.auditing.policy import Policy
 from glassine.errors import InvalidCertificateError, InvalidParameterError, PrivacyLeakWarning
 from glassine.learners.greedy import published as greedy_published
-from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
-from glassine.learners.greedy.plan import MECHANISMS, GreedyPlan, GreedyWish
+from glassine.learners.greedy.greedy_plan import MECHANISMS, GreedyPlan, GreedyWish
+from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.published import AS_PUBLISHED, CONFIDENCE, RuleGrant, confidence_threshold, defects
 from glassine.privacy import accounting
 from glassine.privacy.accounting import CountBound, DiscreteLaplaceNoise, Parallel, Stated

@@ -23,9 +23,9 @@ from glassine.data import CountTable
 from glassine.domain import Between, ExactlyOne, OneOf
 from glassine.errors import BudgetExceededError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
 from glassine.formats import fingerprint
-from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
-from glassine.learners.greedy.plan import MECHANISMS
-from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
+from glassine.learners.greedy.greedy_plan import MECHANISMS
+from glassine.learners.greedy.ordinary_lists import GreedyRuleListClassifier
+from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier
 from glassine.privacy import accounting
 
 WITH_DELTA = ("smooth-laplace", "global-gaussian")

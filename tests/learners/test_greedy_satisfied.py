@@ -14,8 +14,8 @@ from glassine import Binary, Category, Domain, Integer, Real
 from glassine.domain import AtMostOne, Between, ExactlyOne, Implies, OneOf
 from glassine.errors import InvalidDataError, InvalidDomainError
 from glassine.learners.antecedents import Antecedent, PoolPlan
-from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.growth import GreedyPool
+from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.records.reading import read_checked
 from glassine.sealed import rule_choices

@@ -16,7 +16,7 @@ from glassine.domain import ExactlyOne, OneOf
 from glassine.learners.antecedents import Antecedent, both_signs, declared, pairs
 from glassine.learners.greedy import impurity as split_gini
 from glassine.learners.greedy.growth import GreedyPool, bit_set_bytes
-from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
+from glassine.learners.greedy.ordinary_lists import GreedyRuleListClassifier
 from glassine.learners.intake import Intake, read_training
 from glassine.sealed import gini
 from glassine.sealed.gini import (

@@ -13,8 +13,8 @@ import pytest
 
 from glassine.domain import Domain
 from glassine.learners.antecedents import both_signs, declared
-from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.growth import GreedyPool
+from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier
 from glassine.learners.intake import read_training
 from glassine.privacy import accounting
 from glassine.privacy.accounting import CountBound

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine.budget import human_bytes
 from glassine.counting.logic import LiteralLogic
 from glassine.data.conjunctions import binomials
 from glassine.domain import Binary, Category, Domain, Integer, OneOf, Real
@@ -29,6 +28,7 @@ from glassine.learners import (
 )
 from glassine.privacy.ledger import Ledger
 from glassine.privacy.release import fresh_count
+from glassine.resources import human_bytes
 from glassine.sealed.model_class import SECONDS_PER_STEP, check_limit, check_size
 from glassine.sealed.tree_sums import Atoms, Implied, SetCounts
 from tests.learners import engine

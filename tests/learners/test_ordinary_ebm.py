@@ -19,9 +19,9 @@ from glassine.data import CountTable
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import InvalidCertificateError
 from glassine.learners import EBMClassifier, EBMRegressor, PrivateEBMClassifier, PrivateEBMRegressor
+from glassine.learners.additive.additive_budget import GaussianBudget
+from glassine.learners.additive.additive_fit import AdditivePlan, Ordinary, fit_model
 from glassine.learners.additive.boosting import BestSplits, Boosting, boost
-from glassine.learners.additive.budget import GaussianBudget
-from glassine.learners.additive.fitting import AdditivePlan, Ordinary, fit_model
 from glassine.learners.additive.grids import Axis, public_grids
 from glassine.learners.additive.targets import read_classes
 from glassine.privacy.randomness import Randomness

@@ -29,7 +29,7 @@ from glassine.learners import (
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
 )
-from glassine.learners.greedy.plan import MECHANISMS
+from glassine.learners.greedy.greedy_plan import MECHANISMS
 from glassine.privacy import accounting
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.identifiers import identifier

@@ -29,7 +29,7 @@ from glassine.learners import (
 )
 from glassine.learners.additive.calibration import calibrate
 from glassine.learners.additive.choices import LEVELS_OF_DECLARED, choices, strength
-from glassine.learners.additive.publishing import matched
+from glassine.learners.additive.published_scores import matched
 from glassine.learners.additive.targets import second_look
 from glassine.models import AdditiveModel, NumericBins, Term
 from glassine.models.scorecard import card_items

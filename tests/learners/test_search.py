@@ -29,8 +29,8 @@ from glassine.learners import (
 from glassine.learners.intake import HeldIntake
 from glassine.privacy import Parallel, RepeatedSelection, Selection
 from glassine.privacy.certificate import Certificate
+from glassine.privacy.private_selection import RunCount
 from glassine.privacy.randomness import Randomness
-from glassine.privacy.selection import RunCount
 from glassine.privacy.unit import PrivacyUnit
 from glassine.records.identifiers import identifier
 from glassine.records.reading import read_checked

@@ -14,9 +14,9 @@ from glassine import Domain
 from glassine.errors import InvalidCertificateError
 from glassine.learners import PrivateSearchCV, PrivateTreeClassifier
 from glassine.learners.intake import HeldIntake
+from glassine.privacy.private_selection import RunCount
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid
-from glassine.privacy.selection import RunCount
 from glassine.sealed import selection as searching
 from glassine.sealed.selection import best_of_runs
 from glassine.verification import Claim, Runs, lower_bound

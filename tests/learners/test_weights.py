@@ -27,7 +27,7 @@ from glassine.learners import (
     ScorecardRegressor,
 )
 from glassine.learners.estimator import OrdinaryLearner
-from glassine.learners.reading import MOST_PARTS, weights_of
+from glassine.learners.training_data import MOST_PARTS, weights_of
 from glassine.models import AdditiveModel, RuleList
 
 N = 240

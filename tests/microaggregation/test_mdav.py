@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pytest
 
 from glassine.microaggregation import kd_tree, microaggregate, search_method
+from glassine.microaggregation.dissimilarity import metric_of, read_records
 from glassine.microaggregation.mdav import ScaledRecords
-from glassine.microaggregation.metric import metric_of, read_records
 from tests.microaggregation.cases import KINDS, cases
 from tests.microaggregation.reference import (
     FloatArray,

@@ -13,8 +13,8 @@ import pytest
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.microaggregation import SemanticDistance, microaggregate
+from glassine.microaggregation.dissimilarity import metric_of, read_records
 from glassine.microaggregation.mdav import ScaledRecords
-from glassine.microaggregation.metric import metric_of, read_records
 from tests.microaggregation.cases import FloatArray, cases
 from tests.microaggregation.reference import mdav, v_mdav
 

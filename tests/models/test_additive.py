@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from glassine.errors import InvalidDataError, InvalidModelError
 from glassine.models import AdditiveModel, CategoryBins, Edit, Guarantee, NumericBins, Term
 from glassine.models.additive import released_terms
-from glassine.models.scoring import bin_indices
+from glassine.models.additive_scores import bin_indices
 from tests.models.additive_models import additive_models, income_model, records_for, simple_model
 
 X = NumericBins("x", (1.0,))

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 import glassine
 from glassine import AdditiveModel, Binary, DecisionTree, Domain, Integer, RuleList, as_model, audit
 from glassine.auditing.findings.values import ModelSummary
-from glassine.data.table import as_table
+from glassine.data.record_table import as_table
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidDataError, InvalidModelError
 from glassine.models import Branch, Evidence, Node, NumericBins, Rule, Term
@@ -206,6 +206,8 @@ def test_audit_and_as_model_take_our_fitted_estimators_and_the_model_predicts_as
     fitted = ESTIMATORS[name]().fit(frame, target)
     model = as_model(fitted)
     assert model is fitted.model_
+    # Readers know models by it, of files that an earlier version wrote as well.
+    assert model.source == f"glassine.{name.replace('PrivateSearchCV', 'PrivateTreeClassifier')}"
     assert model.predict(frame).tolist() == fitted.predict(frame).tolist()
     if not name.endswith("Regressor"):
         assert model.predict(frame).dtype == fitted.predict(frame).dtype

@@ -13,8 +13,8 @@ from hypothesis import given
 from glassine.errors import InvalidParameterError
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.additive import summarize_model
+from glassine.models.additive_scores import contributions_html
 from glassine.models.editing import set_score
-from glassine.models.scoring import contributions_html
 from glassine.models.shapes import bands, common_scale, draw_shape, term_importance
 from glassine.models.svg import ticks
 from tests.models.additive_models import additive_models, income_model, simple_model

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import glassine
-from glassine.learners.additive.budget import GaussianBudget
+from glassine.learners.additive.additive_budget import GaussianBudget
 from glassine.learners.additive.choices import MOST_PAIRS, MOST_ROUNDS, PAIR_BINS, Choices, choices
 from glassine.learners.additive.targets import FIRST, second_look
 from glassine.learners.exhaustive.sizes import suggested_depth
@@ -136,9 +136,9 @@ BUDGETS = frozenset({"epsilon", "mu", "strength", "signal", "rho", "budget"})
 
 ALLOWED = {
     "learners/additive/boosting.py:stage_mu": "the smaller of two, continuous",
-    "learners/additive/budget.py:check_values": "refuses",
-    "learners/additive/budget.py:of": "refuses",
-    "learners/additive/budget.py:usable": "the larger of two parts, continuous",
+    "learners/additive/additive_budget.py:check_values": "refuses",
+    "learners/additive/additive_budget.py:of": "refuses",
+    "learners/additive/additive_budget.py:usable": "the larger of two parts, continuous",
     "learners/additive/targets.py:second_look": "what a rule leaves of the first look, tested above",
     "learners/budget.py:check_stated": "refuses",
     "learners/exhaustive/sizes.py:suggested_depth": "tested above",

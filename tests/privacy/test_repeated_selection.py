@@ -26,8 +26,8 @@ from hypothesis import strategies as st
 from glassine.errors import InvalidMechanismError
 from glassine.privacy.accounting import Parallel, RepeatedSelection, Selection, cost, delta, epsilon
 from glassine.privacy.certificate import Certificate, event_to_dict
+from glassine.privacy.private_selection import RunCount, mean_runs
 from glassine.privacy.randomness import Randomness
-from glassine.privacy.selection import RunCount, mean_runs
 from glassine.sealed.noisy_choice import draw
 from glassine.sealed.selection import best_of_runs
 from glassine.verification import Claim, Runs, lower_bound, verify_exhaustively

@@ -27,7 +27,7 @@ ROOMS = [
     ["data"],
     ["records"],
     ["domain"],
-    ["budget", "codec", "compiling", "exports", "files"],
+    ["codec", "compiling", "exports", "files", "resources"],
     ["errors"],
 ]
 RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}

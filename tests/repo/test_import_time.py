@@ -103,5 +103,10 @@ def test_an_audit_of_an_estimator_loads_no_other_kind_of_subject(tmp_path: Path)
         "glassine.audit(DecisionTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [0, 1]))"
     )
     kinds = [f"glassine.auditing.{name}" for name in ("additive", "forest", "release", "several", "summaries")]
-    among = ["glassine.auditing.trees", *kinds, "glassine.surrogates.release", "glassine.learners.summaries.estimator"]
+    among = [
+        "glassine.auditing.trees",
+        *kinds,
+        "glassine.surrogates.surrogate_release",
+        "glassine.learners.summaries.private_summary",
+    ]
     assert loaded_after(fitted, tmp_path, among) == ["glassine.auditing.trees"]

@@ -13,7 +13,7 @@ from tests.repo.test_import_arrows import imported_modules
 
 PACKAGE = ROOT / "src" / "glassine"
 
-BARRED = ("glassine.data.conjunctions", "glassine.data.table", "glassine.records")
+BARRED = ("glassine.data.conjunctions", "glassine.data.record_table", "glassine.records")
 """What reads or counts records."""
 
 PUBLIC = ("glassine.records.arrays", "glassine.records.columns", "glassine.records.cuts", "glassine.records.purpose")
@@ -37,27 +37,27 @@ SEALED = (
     *(
         f"learners/additive/{name}.py"
         for name in (
-            *("boosting", "budget", "calibration", "estimators", "fitting", "grids", "memory"),
-            *("pairs", "penalized", "publishing", "smoothing"),
+            *("boosting", "additive_budget", "calibration", "estimators", "additive_fit", "grids", "table_memory"),
+            *("pairs", "penalized", "published_scores", "smoothing"),
         )
     ),
     *(
         f"learners/summaries/{name}.py"
         for name in (
-            "additive",
+            "additive_from_tables",
             "estimates",
-            "estimator",
-            "intervals",
+            "private_summary",
+            "noisy_intervals",
             "junction_tree",
-            "measuring",
-            "release",
+            "measured_figures",
+            "released_tables",
             "released",
         )
     ),
     "learners/exhaustive/private.py",
     "learners/antecedents.py",
-    "learners/greedy/estimator.py",
-    "learners/greedy/plan.py",
+    "learners/greedy/private_lists.py",
+    "learners/greedy/greedy_plan.py",
     "learners/publishing.py",
     "learners/ranges.py",
     "learners/search.py",
@@ -66,8 +66,8 @@ SEALED = (
 
 UNSEALED = (
     "surrogates: what private explanations ask the black box on",
-    "learners/intake, reading, additive/records, additive/targets: lazy frames that an engine counts, and fits without "
-    "a public domain",
+    "learners/intake, training_data, additive/engine_counts, additive/targets: lazy frames that an engine counts, and "
+    "fits without a public domain",
 )
 """What passes the door, but still holds records in code of its own."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from glassine.attacks.alignment import ErrorEstimate
-from glassine.attacks.labels import LabelDisclosure
+from glassine.attacks.label_disclosure import LabelDisclosure
 from glassine.attacks.outcome import About, Below, Failed, Hidden, Measured, NotApplicable, ShownCount
-from glassine.attacks.values import ValueLeakage
+from glassine.attacks.record_matching import ErrorEstimate
+from glassine.attacks.value_leakage import ValueLeakage
 from glassine.auditing.facts import Case
 from glassine.auditing.findings import (
     AttackFinding,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.outcome import About, Below, Hidden, Measured, NotApplicable
+from glassine.attacks.record_matching import ErrorEstimate
 from glassine.auditing.criterion import Status
 from glassine.auditing.findings import Check, DomainSummary, Findings, SubgroupBitsFinding
 from glassine.auditing.policy import Policy
@@ -54,6 +54,12 @@ def test_checks_are_worded() -> None:
     assert rows["largest_bits_per_record"].measured == "10.004 bits"
     assert rows["thresholds_off_grid"].measured == "not known"
     assert rows["thresholds_off_grid"].status == "unknown"
+
+
+@pytest.mark.parametrize(("status", "said"), [("pass", "not shown"), ("fail", "not shown"), ("unknown", "not known")])
+def test_a_figure_that_can_be_the_value_of_a_person_is_not_shown_and_not_unknown(status: Status, said: str) -> None:
+    check = Check(rule="dominance", limit=0.9, measured=None, status=status, meaning="")
+    assert worded(check, Policy(), "decision tree").measured == said
 
 
 def test_a_broken_share_that_was_rounded_down_to_its_limit_still_reads_as_more() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from glassine.auditing.findings import InputFile
 from glassine.comparison import Comparison, Figures, Result, Row
-from glassine.comparison.values import NO_PARTS
+from glassine.comparison.comparison_results import NO_PARTS
 from glassine.report import Page, comparison_page, render_html, render_text
 from glassine.report.advice import advice_of
 from glassine.report.blocks import Command, Definitions, Figure, Table

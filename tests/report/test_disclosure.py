@@ -19,7 +19,7 @@ from glassine.auditing.disclosure import Inferred
 from glassine.auditing.findings import InputFile
 from glassine.auditing.findings.disclosure import DisclosureDetails, DisclosureFinding
 from glassine.auditing.suppression import Suppression
-from glassine.data.table import as_table
+from glassine.data.record_table import as_table
 from glassine.learners import MultiwayTreeClassifier
 from glassine.report import disclosure_page, render_html, render_text
 from glassine.report.blocks import Figure

@@ -99,11 +99,14 @@ def test_a_copy_that_was_just_written_is_what_its_file_holds(tmp_path: Path) -> 
     for number, (model, domain) in enumerate(((grown(60), DOMAIN), (listed(20), LISTED))):
         for counts in get_args(Counts):
             copy, path = scrub(model, domain, counts=counts).model, tmp_path / f"{number}-{counts}.json"
-            write_model(copy, path)
-            assert just_written(copy, path, domain) == load_judged(path, domain)
+            wrote = write_model(copy, path)
+            assert just_written(copy, path, wrote, domain) == load_judged(path, domain)
+            # A file that another program changed meanwhile is read.
+            path.write_bytes(path.read_bytes() + b" ")
+            assert not just_written(copy, path, wrote, domain).form.canonical
             # What a copy of the file would leave out is read again.
             named = replace(copy, source="x" * 500)
-            write_model(named, path, overwrite=True)
-            again = just_written(named, path, domain)
+            wrote = write_model(named, path, overwrite=True)
+            again = just_written(named, path, wrote, domain)
             assert again == load_judged(path, domain)
             assert not again.form.canonical

@@ -12,7 +12,7 @@ import pytest
 
 from glassine.errors import InvalidParameterError
 from glassine.server.access import Access
-from glassine.server.limits import MAX_CLIENTS, Demand, Gate, Limits, Rates
+from glassine.server.request_limits import MAX_CLIENTS, Demand, Gate, Limits, Rates
 
 
 class Clock:

@@ -9,7 +9,7 @@ import pytest
 from glassine import Domain, Integer
 from glassine.learners import PrivateSummary
 from glassine.learners.publishing import probabilities
-from glassine.learners.summaries.additive import Representatives, relabeled, representatives
+from glassine.learners.summaries.additive_from_tables import Representatives, relabeled, representatives
 from glassine.learners.summaries.estimates import _columns
 from glassine.learners.summaries.junction_tree import junction_tree
 from glassine.learners.summaries.splitting import shares_of

@@ -26,8 +26,8 @@ from glassine.errors import (
 from glassine.formats import fingerprint
 from glassine.learners import PrivateSummary
 from glassine.learners.publishing import probabilities
-from glassine.learners.summaries import estimates, measuring
-from glassine.learners.summaries.intervals import OF_NOISE, ReleasedCells, noise_reach
+from glassine.learners.summaries import estimates, measured_figures
+from glassine.learners.summaries.noisy_intervals import OF_NOISE, ReleasedCells, noise_reach
 from glassine.models import AdditiveModel, CategoryBins, Evidence, NumericBins, Rule, RuleList, Term
 from glassine.privacy import accounting
 from glassine.privacy.release import fresh_count
@@ -417,7 +417,7 @@ def test_a_lazy_frame_is_measured_alike_and_counted_in_place(
     only = RuleList(attributes=("age",), rules=over_sixty(classes).rules[1:], classes=classes)
     makes = (fitted.tree(2), fitted.rule_list(2), of_intervals(classes), over_sixty(classes), only)
     for model in (*makes, fitted.additive()):
-        figures = None if classes is None else measuring.FIGURES if model is not only else ("accuracy",)
+        figures = None if classes is None else measured_figures.FIGURES if model is not only else ("accuracy",)
         asked = {"epsilon": 1.0, "figures": figures, "dataset": "aside"}
         expected = fitted.measure(model, frame, "ill", **asked)
         with monkeypatch.context() as patch:

@@ -25,7 +25,7 @@ from glassine.learners.summaries import near_optimal
 from glassine.learners.summaries.estimates import replicates
 from glassine.learners.summaries.junction_tree import JunctionTree, junction_tree
 from glassine.learners.summaries.near_optimal import NearOptimalTrees
-from glassine.learners.summaries.regions import RegionCounts, Regions, Splits
+from glassine.learners.summaries.pair_regions import RegionCounts, Regions, Splits
 from glassine.learners.summaries.reliance import RelianceSearch
 from glassine.learners.summaries.splitting import SplitNode
 from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_trees
@@ -355,7 +355,7 @@ def test_near_optimal_trees_read_no_record_and_charge_nothing(tmp_path: Path, mo
         raise AssertionError("records were read, or randomness of a release was used")
 
     for place in ("read_classes", "release_summary"):
-        monkeypatch.setattr(f"glassine.learners.summaries.estimator.{place}", refuse)
+        monkeypatch.setattr(f"glassine.learners.summaries.private_summary.{place}", refuse)
     here, there = (one.near_optimal(1, 0.02, bootstrap=2) for one in (fitted, PrivateSummary.read(tmp_path / "s.json")))
     assert here.reliances == there.reliances
     assert here.sample(3, random_state=0) == there.sample(3, random_state=0)

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from glassine.learners.summaries.intervals import MOST_CELLS, Ranking, cuts_of
+from glassine.learners.summaries.noisy_intervals import MOST_CELLS, Ranking, cuts_of
 from glassine.sealed.scoring import counts_by_score
 
 

@@ -13,11 +13,11 @@ import pytest
 from glassine import Category, Domain
 from glassine.errors import PrivacyLeakWarning
 from glassine.learners import PrivateSummary
-from glassine.learners.additive.budget import GaussianBudget
+from glassine.learners.additive.additive_budget import GaussianBudget
 from glassine.learners.additive.grids import public_grids
 from glassine.learners.additive.targets import read_classes
-from glassine.learners.summaries import release
-from glassine.learners.summaries.release import release_summary, spanning_tree
+from glassine.learners.summaries import released_tables
+from glassine.learners.summaries.released_tables import release_summary, spanning_tree
 from glassine.privacy import accounting
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
@@ -121,13 +121,13 @@ def test_a_table_sized_by_the_records_is_found(monkeypatch: pytest.MonkeyPatch) 
         ends = [int(np.flatnonzero(exact[place].sum(axis=-1).ravel()).max()) + 1 for place in question.places]
         return [table[:end] for table, end in zip(tables, ends, strict=True)], deviation
 
-    honest = release._release_tables
+    honest = released_tables._release_tables
     X, y = pair_of_records()
     fewer = X.copy()
     fewer[:, 2] = "u"
     shapes = [[t.shape for t in drawn(rows, y, epsilon=900.0)[0].tables] for rows in (X, fewer)]
     assert all(shape[1] == 2 for shape in shapes[0] + shapes[1])
-    monkeypatch.setattr(release, "_release_tables", sized)
+    monkeypatch.setattr(released_tables, "_release_tables", sized)
     cut = False
     for rows in (X, fewer):
         try:

@@ -18,8 +18,8 @@ from glassine import Ledger, audit, render_text
 from glassine.errors import InvalidCertificateError, InvalidModelError, InvalidParameterError, ReleaseFailedError
 from glassine.formats import fingerprint
 from glassine.learners import PrivateSummary, Reserve
-from glassine.learners.additive.budget import GaussianBudget
-from glassine.learners.summaries import measuring
+from glassine.learners.additive.additive_budget import GaussianBudget
+from glassine.learners.summaries import measured_figures
 from glassine.learners.summaries.reserve import Reservable
 from glassine.privacy import accounting
 from glassine.privacy.accounting import DiscreteGaussianNoise
@@ -134,7 +134,7 @@ def test_a_measurement_with_a_new_digest_of_impossible_counts_is_refused(
     plain = json.loads(path.read_text())
     plain["measurement"]["counts"] = {figure: counts}
     own = plain["measurement"]["certificate"]
-    own["model"] = measuring._digest({figure: tuple(counts)}, own["public"])
+    own["model"] = measured_figures._digest({figure: tuple(counts)}, own["public"])
     path.write_text(json.dumps(plain))
     with pytest.raises(InvalidModelError, match="measurement"):
         PrivateSummary.read(path)
@@ -174,7 +174,7 @@ KILLED = """
 import os, signal, sys
 from glassine.learners import PrivateSummary
 from glassine.learners import Reserve
-from glassine.learners.summaries import estimator
+from glassine.learners.summaries import private_summary
 from glassine.sealed.queries import Counts
 from tests.summaries.people import DOMAIN, people
 
@@ -185,7 +185,7 @@ X, y = people(300)
 book, where, file = sys.argv[1:]
 reserve = Reserve(share=0.25, model="tree", size=1) if where == "fit" else None
 if where == "fit":
-    estimator.release_measurement = die
+    private_summary.release_measurement = die
 summary = PrivateSummary(epsilon=2.0, domain=DOMAIN, classes=(0, 1), ledger=book, dataset="people", reserve=reserve)
 summary.fit(X, y).write(file)
 Counts.draw = die

@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 from glassine import Category, Domain
 from glassine.errors import InvalidModelError
 from glassine.learners import PrivateSummary
-from glassine.learners.summaries.additive import fitted_scores
+from glassine.learners.summaries.additive_from_tables import fitted_scores
 from glassine.learners.summaries.file import SummaryFile, digest
 from glassine.learners.summaries.junction_tree import junction_tree
 from glassine.learners.summaries.released import ReleasedSummary

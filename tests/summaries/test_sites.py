@@ -16,9 +16,9 @@ from sklearn.base import clone
 from glassine.domain import Domain, Integer
 from glassine.errors import GlassineError, InvalidModelError, InvalidParameterError
 from glassine.learners import PrivateSummary
-from glassine.learners.additive.budget import GaussianBudget
+from glassine.learners.additive.additive_budget import GaussianBudget
 from glassine.learners.additive.merging import DISJOINT
-from glassine.learners.summaries.release import (
+from glassine.learners.summaries.released_tables import (
     ADDED,
     BY_CLASS,
     CERTIFICATES,

@@ -26,7 +26,7 @@ from glassine.surrogates import (
     group_trees,
 )
 from glassine.surrogates.answers import distinct_records
-from glassine.surrogates.measuring import _errors
+from glassine.surrogates.explanation_measures import _errors
 from tests.surrogates.scenes import PEOPLE, people
 
 SCORE = NumericAnswer(lo=0, hi=200, step=0.5, tolerance=6)
@@ -336,7 +336,7 @@ def test_a_text_says_what_a_mean_is_of() -> None:
 
 
 def _revealed(explainer: SurrogateExplainer) -> tuple[str, ...]:
-    from glassine.surrogates.statements import reveals
+    from glassine.surrogates.release_statements import reveals
 
     return reveals(explainer.release())
 

@@ -16,7 +16,7 @@ from glassine.auditing.group_privacy import dominance_of, equal_answers, widths_
 from glassine.auditing.release_attacks import PublishedMeans
 from glassine.auditing.release_inputs import inputs_of_fit
 from glassine.surrogates import NumericAnswer, SurrogateExplainer
-from glassine.surrogates.statements import reveals
+from glassine.surrogates.release_statements import reveals
 from tests.surrogates.scenes import PEOPLE, people
 from tests.surrogates.test_answers import behind, explained
 

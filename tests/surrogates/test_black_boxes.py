@@ -16,7 +16,7 @@ from sklearn.neural_network import MLPClassifier
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import BlackBoxError, GlassineError, InvalidParameterError, UnreadableFileError
 from glassine.surrogates import BlackBox, SurrogateExplainer, load_black_box
-from glassine.surrogates.reading import open_records
+from glassine.surrogates.query_input import open_records
 from tests.surrogates.scenes import numbers, ring
 
 

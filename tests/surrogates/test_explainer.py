@@ -24,9 +24,9 @@ from glassine.domain.single import single_sides
 from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.surrogates import ContrastConstraints, SurrogateExplainer
+from glassine.surrogates.explainer_parameters import plan_of
+from glassine.surrogates.explanation_measures import node_counts
 from glassine.surrogates.group_trees import where_trees_split
-from glassine.surrogates.measuring import node_counts
-from glassine.surrogates.settings import plan_of
 from tests.surrogates.scenes import PEOPLE, lender, numbers, people, ring
 
 SQUARE = Domain({f"x{i}": Real(-9.0, 9.0) for i in range(2)})

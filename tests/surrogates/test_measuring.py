@@ -19,8 +19,8 @@ from glassine.models.quality import Quality
 from glassine.records.reading import read_checked
 from glassine.surrogates import Measures, SurrogateExplainer
 from glassine.surrogates.distances import DomainMetric, as_metric
-from glassine.surrogates.measuring import choose
-from glassine.surrogates.reading import Record
+from glassine.surrogates.explanation_measures import choose
+from glassine.surrogates.query_input import Record
 from tests.surrogates.scenes import PEOPLE, numbers, people, ring
 
 

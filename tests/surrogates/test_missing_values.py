@@ -18,7 +18,7 @@ from glassine.microaggregation import SemanticDistance
 from glassine.records.reading import read_checked
 from glassine.surrogates import ContrastConstraints, SurrogateExplainer, SurrogateRelease
 from glassine.surrogates.building import public_metric
-from glassine.surrogates.statements import reveals
+from glassine.surrogates.release_statements import reveals
 
 DOMAIN = Domain(
     {

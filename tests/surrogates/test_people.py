@@ -13,7 +13,7 @@ from glassine import AuditSettings, audit
 from glassine.domain import Domain, Real
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
-from glassine.surrogates.statements import reveals
+from glassine.surrogates.release_statements import reveals
 
 DOMAIN = Domain({"a": Real(-6, 6), "b": Real(-6, 6)})
 

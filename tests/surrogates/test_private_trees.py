@@ -36,10 +36,10 @@ from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import PARTS
 from glassine.sealed.partitions import Grouped, GroupTrees
 from glassine.sealed.trees import Split, Tree
-from glassine.surrogates import ExplanationGoal, NumericAnswer, SurrogateExplainer, SurrogateRelease, intake
+from glassine.surrogates import ExplanationGoal, NumericAnswer, SurrogateExplainer, SurrogateRelease, explainer_intake
 from glassine.surrogates.building import public_metric, public_points
 from glassine.surrogates.private_trees import tree_class_of
-from glassine.surrogates.statements import reveals
+from glassine.surrogates.release_statements import reveals
 from tests.oracles.laws import log_distribution
 from tests.surrogates.scenes import PEOPLE, lender, people
 
@@ -360,7 +360,7 @@ def test_neither_records_are_read_nor_the_black_box_asked_before_the_charge(
         return read(*args, **kwargs)
 
     monkeypatch.setattr(Ledger, "charge", noted_charge)
-    monkeypatch.setattr(intake, "read_cells", noted_read)
+    monkeypatch.setattr(explainer_intake, "read_cells", noted_read)
     book = Ledger(tmp_path / "budget.sqlite")
     book.budget("d", 9)
     for labels in ("black-box", "true"):

@@ -15,7 +15,7 @@ from glassine.domain import Binary, Domain, ExactlyOne, Integer, Real
 from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError
 from glassine.surrogates import BlackBox, SurrogateExplainer, SurrogateRelease
 from glassine.surrogates.building import draw_queries
-from glassine.surrogates.statements import reveals
+from glassine.surrogates.release_statements import reveals
 from tests.surrogates.scenes import PEOPLE, lender, people, ring
 
 SQUARE = Domain({"u": Real(-2.0, 2.0), "v": Real(-2.0, 2.0)})

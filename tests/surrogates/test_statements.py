@@ -11,7 +11,7 @@ import pytest
 
 from glassine.domain import Domain, Real
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
-from glassine.surrogates.statements import reveals, reveals_of
+from glassine.surrogates.release_statements import reveals, reveals_of
 from tests.surrogates.scenes import numbers
 
 DOMAIN = Domain({f"x{i}": Real(-9.0, 9.0) for i in range(2)})

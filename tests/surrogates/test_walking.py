@@ -275,4 +275,18 @@ def test_impossible_combinations_are_no_contrast() -> None:
 
 def test_conditions_are_merged_by_attribute() -> None:
     literals = (Between("a", lo=1), OneOf("c", ("u",), negated=True), Between("a", hi=5))
-    assert conditions_of(literals) == ("1 < a <= 5", "c != u")
+    assert conditions_of(literals, SMALL) == ("1 < a <= 5", "c != u")
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_conditions_are_worded_by_the_domain_whatever_a_reader_knew_of_an_attribute(binary: bool) -> None:
+    """A release read from a file said "smoker = 1" where the explainer said "smoker"."""
+    domain = Domain({"smoker": Binary(), "code": Category((0, 1))})
+    smoker, code = (OneOf(name, (1,), binary=binary) for name in domain)
+    assert conditions_of((smoker, code), domain) == ("smoker", "code = 1")
+    other = OneOf("smoker", (1,), negated=True, binary=binary)
+    root = Node(branches=(Branch(smoker, 1), Branch(other, 2)))
+    tree = DecisionTree((root, leaf(0), leaf(1)), domain.names, ("x", "y"))
+    metric = DomainMetric(distance="gower", scales=(1.0, 1.0))
+    found = contrasts_of(tree, {"smoker": 1, "code": 0}, decision="x", domain=domain, metric=metric)
+    assert found[0].changes[0].condition == "not smoker"

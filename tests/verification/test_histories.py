@@ -18,7 +18,7 @@ from glassine import Category, Domain, Integer, Real
 from glassine.errors import PrivacyLeakWarning
 from glassine.learners import PrivateEBMClassifier, PrivateScorecardClassifier, PrivateSummary
 from glassine.learners.additive import penalized
-from glassine.learners.summaries import release
+from glassine.learners.summaries import released_tables
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.release import fresh_count
@@ -195,20 +195,20 @@ def exact_rounds(oracle: Any, portion: Any, grids: Any, released: Any) -> Any:
     return replace(noisy, rounds=tuple(exact))
 
 
-ROUNDS, SQUARES = release.release_rounds, release._release_squares
-TABLES, SCORES, LACK = release._release_tables, release._release_scores, penalized._lack
+ROUNDS, SQUARES = released_tables.release_rounds, released_tables._release_squares
+TABLES, SCORES, LACK = released_tables._release_tables, released_tables._release_scores, penalized._lack
 
 
 @pytest.mark.parametrize(
     ("kind", "room", "name", "fault"),
     [
-        ("summary", release, "_release_tables", plain),
-        ("summary", release, "_release_scores", scores_alone),
-        ("summary", release, "release_rounds", exact_rounds),
-        ("summary of a number", release, "_release_tables", plain),
-        ("summary of a number", release, "_release_scores", scores_alone),
-        ("summary of a number", release, "_release_squares", exact_squares),
-        ("summary of a number", release, "release_rounds", exact_rounds),
+        ("summary", released_tables, "_release_tables", plain),
+        ("summary", released_tables, "_release_scores", scores_alone),
+        ("summary", released_tables, "release_rounds", exact_rounds),
+        ("summary of a number", released_tables, "_release_tables", plain),
+        ("summary of a number", released_tables, "_release_scores", scores_alone),
+        ("summary of a number", released_tables, "_release_squares", exact_squares),
+        ("summary of a number", released_tables, "release_rounds", exact_rounds),
         ("additive", penalized, "_lack", exact_lack),
     ],
 )

@@ -12,8 +12,8 @@ from glassine import Category, Domain, Integer, Real
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.learners import PrivateTreeClassifier
 from glassine.verification import Claim, Runs
-from glassine.verification.containers import CONTAINERS, check_neighbors
 from glassine.verification.neighbors import OUTLIER, NeighborPair, search, worst_pairs
+from glassine.verification.same_records import CONTAINERS, check_neighbors
 from glassine.verification.scores import Distinguisher
 
 FAST = Distinguisher(models=())

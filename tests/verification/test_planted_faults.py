@@ -29,8 +29,8 @@ from glassine.records.purpose import Purpose
 from glassine.sealed import draws
 from glassine.sealed.gibbs import Weighting
 from glassine.verification import Claim, Runs
-from glassine.verification.containers import declared_values
 from glassine.verification.neighbors import ARRAY, NeighborPair, PairSearch, search, worst_pairs
+from glassine.verification.same_records import declared_values
 
 LIMIT = 3000
 """Runs within which each fault must be found, preliminary ones included."""

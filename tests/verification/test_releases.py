@@ -26,7 +26,7 @@ from glassine.sealed.noisy_choice import exponential_log_weights, permute_and_fl
 from glassine.sealed.oracle import Oracle
 from glassine.sealed.quantiles import quantile_distribution
 from glassine.verification import verify_exhaustively
-from glassine.verification.containers import CONTAINERS, PlainRecords
+from glassine.verification.same_records import CONTAINERS, PlainRecords
 from tests.privacy.branching import explore
 from tests.verification.exploring import laplace_log_shares, law_of_fit
 

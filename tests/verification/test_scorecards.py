@@ -10,7 +10,7 @@ import pytest
 
 from glassine import Domain, Integer
 from glassine.learners import PrivateScorecardClassifier
-from glassine.learners.additive import fitting
+from glassine.learners.additive import additive_fit
 from glassine.learners.additive.calibration import release_totals
 from glassine.models.scorecard import Scorecard
 from glassine.privacy.conversions import mu_from_epsilon
@@ -77,14 +77,14 @@ def test_items_chosen_without_noise_are_caught(monkeypatch: pytest.MonkeyPatch) 
 
     # Planted: neither base, bins nor scores carry noise, and the events say that they do. The totals are left aside.
     through(monkeypatch, exact)
-    monkeypatch.setattr(fitting, "calibrate", lambda card, noisy, deviation: card)
+    monkeypatch.setattr(additive_fit, "calibrate", lambda card, noisy, deviation: card)
     out = bound()
     assert out.violated, str(out)
 
 
 @pytest.mark.slow
 def test_rounding_after_a_look_at_the_records_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = fitting._Run.carded
+    honest = additive_fit._Run.carded
 
     def looked(run: Any, model: Any, terms: Any) -> Any:
         # Planted: the point's worth follows from the exact number of records.
@@ -92,7 +92,7 @@ def test_rounding_after_a_look_at_the_records_is_caught(monkeypatch: pytest.Monk
         n = len(run.privacy.oracle._GaussianOracle__held[0].records.values)
         return replace(card, intercept=card.intercept, source=f"{n}") if card.scorecard is None else _with_unit(card, n)
 
-    monkeypatch.setattr(fitting._Run, "carded", looked)
+    monkeypatch.setattr(additive_fit._Run, "carded", looked)
     out = bound()
     assert out.violated, str(out)
 

@@ -14,7 +14,7 @@ from sklearn.dummy import DummyClassifier
 from glassine import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.learners import PrivateTreeClassifier
-from glassine.verification.containers import check_neighbors, records_of, source_of
+from glassine.verification.same_records import check_neighbors, records_of, source_of
 
 X = np.array([[0, 1], [1, 1], [0, 1]])
 Y = np.array(["a", "b", "a"])

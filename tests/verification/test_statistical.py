@@ -19,8 +19,8 @@ from glassine.records.arrays import Array
 from glassine.sealed.noisy_choice import exponential_mechanism
 from glassine.verification import Claim, LowerBound, Runs, lower_bound, lower_bound_from_outputs
 from glassine.verification.bounds import EpsilonBound, GaussianBound, TradeOffBound, clopper_pearson_upper
-from glassine.verification.protocols import Event
 from glassine.verification.scores import Distinguisher, FixedEvent, FixedThresholds, Statistic
+from glassine.verification.statistical_phases import Event
 
 ONE, TWO = ["a"], ["a", "b"]
 

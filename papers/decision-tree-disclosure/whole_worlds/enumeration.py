@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from glassine.attacks.disclosure.candidates import MULTIWAY, THRESHOLD
+from glassine.attacks.disclosure.candidate_splits import MULTIWAY, THRESHOLD
 from glassine.attacks.disclosure.constraints import Constraints
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.attacks.disclosure.leaves import BoundedLeaves, LeafKnowledge
-from glassine.attacks.disclosure.sample import SampledLeaves
+from glassine.attacks.disclosure.leaf_constraints import BoundedLeaves, LeafKnowledge
+from glassine.attacks.disclosure.uncertain_membership import SampledLeaves
 from glassine.attacks.disclosure.worlds import ROUNDING, NoWorldError, known_totals
 from glassine.errors import CountingLimitError, parameter
 from glassine.learners.greedy.impurity import impurity, split_information

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.attacks.disclosure.leaves import ExpectedLeaves
-from glassine.attacks.disclosure.sample import SampleEstimate, sample_estimate
+from glassine.attacks.disclosure.leaf_constraints import ExpectedLeaves
+from glassine.attacks.disclosure.uncertain_membership import SampleEstimate, sample_estimate
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.errors import (

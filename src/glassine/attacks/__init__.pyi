@@ -34,9 +34,9 @@ from glassine.attacks.reconstruction.entropy import ProbabilisticDataset as Prob
 from glassine.attacks.reconstruction.entropy import reconstruct as reconstruct
 from glassine.attacks.reconstruction.generalized import AttributeTree as AttributeTree
 from glassine.attacks.reconstruction.generalized import generalized_dist_g as generalized_dist_g
-from glassine.attacks.reconstruction.joint import reconstruct_jointly as reconstruct_jointly
 from glassine.attacks.reconstruction.joint_result import JointReconstruction as JointReconstruction
-from glassine.attacks.reconstruction.records import reconstruct_records as reconstruct_records
+from glassine.attacks.reconstruction.joint_rows import reconstruct_jointly as reconstruct_jointly
+from glassine.attacks.reconstruction.record_reconstruction import reconstruct_records as reconstruct_records
 from glassine.attacks.reconstruction.row_result import RowReconstruction as RowReconstruction
 from glassine.attacks.reconstruction.systems import Search as Search
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 
@@ -19,6 +19,8 @@ EXACT = 1e-6
 """How far the weight of an outcome in itself may be from 1, in double precision."""
 MOST_ENTRIES = 200_000_000
 """Columns of all tables times records: beyond, equations take more than a minute."""
+NEARLY = 1e-2
+"""How far two printed coefficients of one fit may be from each other, relative: two digits."""
 NEAR = 0.25
 """Standard deviations of the residuals within which an outcome is recovered; one fitted value of five is so near."""
 
@@ -108,16 +110,55 @@ def sample_differences(samples: Sequence[FittedSample]) -> tuple[SampleDifferenc
 
 
 def difference_cells(samples: Sequence[FittedSample]) -> tuple[int, ...]:
-    """Return how many records of a difference of two samples each column of 0/1 holds that both tables have."""
-    out = []
+    """Return how many records of a difference of two samples each value of the columns of 0/1 has that both have.
+
+    Both tables state the sum of outcomes of a column's ones, and with intercepts that of all records, so that those of
+    its zeros follow, and of several columns of one attribute those of the category that has none. Empty values are left
+    out.
+    """
+    out: list[int] = []
     for own, other in permutations(samples, 2):
         inside = own.inside & ~other.inside
-        named = {effect.name for effect in other.model.effects}
+        if not inside.any():
+            continue
+        shared = {effect.factors for effect in other.model.effects}
+        ones: dict[object, Bools] = {}  # By attribute, or by column where it is of no single category
         for place, effect in enumerate(own.model.effects, start=1):
-            if effect.name in named and all(isinstance(factor, Equal) for factor in effect.factors):
-                n = int((own.design[inside, place] == 1).sum())
-                out += [n] if n else []
-    return tuple(out)
+            values = own.design[:, place]
+            if effect.factors not in shared or not np.isin(values[own.inside | other.inside], (0.0, 1.0)).all():
+                continue
+            column = values[inside] == 1
+            out.append(int(column.sum()))
+            of_category = len(effect.factors) == 1 and isinstance(effect.factors[0], Equal)
+            key = effect.factors[0].attribute if of_category else effect.factors
+            ones[key] = column | ones.get(key, np.zeros_like(column))
+        if own.model.has_intercept and other.model.has_intercept:
+            out += [int((~column).sum()) for column in ones.values()]
+    return tuple(n for n in out if n)
+
+
+def unlike_tables(models: Sequence[RegressionModel]) -> tuple[int, int] | None:
+    """Return the places of two tables of as many records whose coefficients differ; None without any.
+
+    Their outcome and columns are the same, and their fits converged without a penalty, so that the records differ.
+    """
+    for (i, one), (j, other) in combinations(enumerate(models), 2):
+        comparable = one.target == other.target != "" and one.link == other.link and one.fit.family == other.fit.family
+        if not comparable or one.fit.n_records != other.fit.n_records or any(unsolved(model) for model in (one, other)):
+            continue
+        columns = [{effect.factors: effect for effect in model.effects} for model in (one, other)]
+        if columns[0].keys() != columns[1].keys():
+            continue
+        for factors, effect in columns[0].items():
+            again = columns[1][factors]
+            # Coefficients are printed to as many digits as their errors.
+            step = 2 * (effect.rounding + again.rounding)
+            if any(
+                abs(a - b) > step + NEARLY * max(abs(a), abs(b))
+                for a, b in zip(effect.coefficients, again.coefficients, strict=True)
+            ):
+                return i, j
+    return None
 
 
 def unsolved(model: RegressionModel) -> str:

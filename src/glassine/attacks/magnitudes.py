@@ -80,7 +80,8 @@ class ContributionBounds:
 
         Two values make up all of a mean of two. No value is larger in size than the larger end of its range, so that a
         leaf of n values of mean m has a largest share of at most ``end / (n |m|)``. Without a range, or with one that a
-        mean is out of, nothing bounds it.
+        mean is out of, nothing bounds it. A mean of 0 may be rounded, unless another mean has all of its digits: then
+        values of at least 0 are all 0.
 
         Examples
         --------
@@ -98,12 +99,14 @@ class ContributionBounds:
         slack = 1e-9 * max(map(abs, ends))  # of the arithmetic of a mean
         if not all(ends[0] - slack <= (mean or 0.0) <= ends[1] + slack for _, mean in counted):
             return cls(least=few, most=None)  # The values have another range than the one that is stated
-        return cls(least=few, most=tuple(cls._possible(size or 0, mean or 0.0, ends) for size, mean in counted))
+        unrounded = any(mean is not None and float(f"{mean:.14g}") != mean for _, mean in counted)
+        possible = (cls._possible(size or 0, mean or 0.0, ends, unrounded) for size, mean in counted)
+        return cls(least=few, most=tuple(possible))
 
     @staticmethod
-    def _possible(size: int, mean: float, ends: tuple[float, float]) -> LargestContributions:
+    def _possible(size: int, mean: float, ends: tuple[float, float], unrounded: bool) -> LargestContributions:
         largest, total = max(map(abs, ends)), size * abs(mean)
-        if not mean and ends[0] >= 0:
+        if not mean and ends[0] >= 0 and unrounded:
             return NONE
         if size < 3 or not 0 < largest < total:
             return ALL

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from glassine.attacks.membership.confidence_intervals import Estimate, check_confidence
 from glassine.attacks.membership.gap import known_sides, read_sides
-from glassine.attacks.membership.intervals import Estimate, check_confidence
 from glassine.attacks.membership.outputs import (
     LabelledRecords,
     answers,

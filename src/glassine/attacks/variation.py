@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from glassine.attacks.membership.intervals import Estimate, normal_quantile
+from glassine.attacks.membership.confidence_intervals import Estimate, normal_quantile
 from glassine.records.arrays import Array, Bools, Indices, Ints
 
 Counts = Ints

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from glassine.attacks.bins import BinLeakage, TermBins, leak_bins
+from glassine.attacks.bin_leakage import BinLeakage, TermBins, leak_bins
 from glassine.attacks.magnitudes import ALL, ContributionBounds
 from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
-from glassine.attacks.values import ValueLeakage
+from glassine.attacks.value_leakage import ValueLeakage
 from glassine.auditing.additive_regions import bits_of_bins, show_shape
 from glassine.auditing.describe import relied_on
 from glassine.auditing.facts import (
@@ -25,13 +25,11 @@ from glassine.auditing.facts import (
     Thresholds,
 )
 from glassine.auditing.findings import (
-    OF_THE_MODEL,
     AdditiveFinding,
     GuaranteeFinding,
     ModelSummary,
     TermFinding,
 )
-from glassine.auditing.identifiers import identifier_hint, people_hint
 from glassine.auditing.inputs import (
     AuditInputs,
 )
@@ -42,14 +40,14 @@ from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import CONTRADICTION
 from glassine.auditing.tree_figures import INFERRED, MISMATCH
 from glassine.auditing.trees import TREE_MEASUREMENTS, attacked
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Integer, Real
 from glassine.formats.json import fingerprint
 from glassine.models import AdditiveModel
 from glassine.models.additive import score_meaning, summarize_model, typed_scores
+from glassine.models.additive_scores import recipe_of
 from glassine.models.editing import revert
 from glassine.models.implied import advantage_of_parameters
-from glassine.models.scoring import recipe_of
 from glassine.models.shapes import COVERAGE
 
 if TYPE_CHECKING:
@@ -110,9 +108,7 @@ class AdditiveSubject(ModelSubject):
 
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield what is odd about the data, the domain and the log of edits."""
-        yield from people_hint(self.inputs)
-        yield from identifier_hint(self.identifiers[1])
-        yield from self.comparison.notes(self.inputs.suppression)
+        yield from self.record_notes()
         yield from self._beside_guarantee()
         if any(entry.origin == "counted" for entry in self.leakage.terms):
             yield RecordNote("The model does not publish exact sizes of bins: they were counted in the data.")
@@ -186,7 +182,7 @@ def _parameters(additive: AdditiveSubject) -> Fact[EffectiveParameters]:
     if not counts:
         return Inapplicable("The model has no bins.")
     if any(sizes is None for sizes in counts):
-        return NotApplicable("the model does not publish how many records its bins hold.")
+        return NotApplicable("the model does not publish exactly how many records its bins hold.")
     table = additive.table
     # A person may be in several bins of a term.
     n = table.persons.number if table is not None and table.persons is not None else max(sum(c or ()) for c in counts)
@@ -238,7 +234,7 @@ def _facts_of_values(additive: AdditiveSubject, outcome: object, raw: Raw) -> di
     bounded = claim is not None and not claim.caveats
     facts: dict[str, Fact[Any]] = {"thresholds": Measured(_thresholds(additive, bounded))}
     facts["named"] = Measured(_named(additive, bounded))
-    facts["identifiers"] = Measured(additive.identifiers[0])
+    facts["identifiers"] = Measured(additive.identifiers.tested)
     if additive.model.classes is None and not bounded:
         facts["contributions"] = _extremes(additive)
     return facts
@@ -301,8 +297,6 @@ def _named(additive: AdditiveSubject, bounded: bool) -> NamedPeople:
 
 def _membership(subject: AdditiveSubject) -> Outcome[MembershipAttacks]:
     """Attack membership, with the attributes that the model knows; shadow models are additive, of the same domain."""
-    if subject.inputs.public:
-        return NotApplicable(OF_THE_MODEL)
     model, domain = subject.model, subject.inputs.domain
 
     def learner(_members: RecordTable) -> Any:

@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.bins import BinLeakage, TermBins
+from glassine.attacks.bin_leakage import BinLeakage, TermBins
 from glassine.auditing.findings import AxisFinding, ShapeFinding
 from glassine.auditing.suppression import Suppression
 from glassine.domain import Binary, Category, Domain, Integer, Real
@@ -196,7 +196,7 @@ def bits_of_bins(model: AdditiveModel, domain: Domain, leakage: BinLeakage) -> R
     --------
     Nine in ten people are younger than 50 and nine in ten are clerks: at least eight in ten are both.
 
-    >>> from glassine.attacks.bins import leak_bins
+    >>> from glassine.attacks.bin_leakage import leak_bins
     >>> domain = Domain({"age": Integer(0, 99), "job": Category(("clerk", "cook"))})
     >>> age = Term(bins=(NumericBins("age", (49.5,)),), scores=[0.1, 0.2, 0], weights=[90, 10, 0])
     >>> job = Term(bins=(CategoryBins("job", (("clerk",), ("cook",))),), scores=[0.1, 0.2, 0], weights=[90, 10, 0])

@@ -17,15 +17,13 @@ from glassine.auditing.samples import known_names, read_samples
 from glassine.auditing.subject import OpenedModel, Subject, examine
 from glassine.auditing.trees import TreeSubject
 from glassine.data.labels import Sample, as_sample, target_name
-from glassine.data.persons import refuse_shared
+from glassine.data.person_counts import refuse_shared
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
-from glassine.domain.literals import attributes_of
 from glassine.errors import GlassineError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import EnsembleFile, ModelFile, as_model
-from glassine.formats.builder import beside_target
 from glassine.formats.canonical import FileForm
-from glassine.formats.loading import is_estimator
+from glassine.formats.loading import beside_target, is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
 from glassine.records.containers import is_lazy
@@ -36,9 +34,9 @@ KINDS = {
     "glassine.auditing.several_models.SeveralModels": "glassine.auditing.several.SeveralSubject",
     "glassine.formats.judged.EnsembleFile": "glassine.auditing.ensemble.EnsembleSubject",
     "glassine.models.ensemble.TreeEnsemble": "glassine.auditing.ensemble.EnsembleSubject",
-    "glassine.surrogates.measuring.MeasuredExplainer": "glassine.auditing.release.ReleaseSubject",
-    "glassine.surrogates.release.SurrogateRelease": "glassine.auditing.release.ReleaseSubject",
-    "glassine.learners.summaries.estimator.PrivateSummary": "glassine.auditing.summaries.SummarySubject",
+    "glassine.surrogates.explanation_measures.MeasuredExplainer": "glassine.auditing.release.ReleaseSubject",
+    "glassine.surrogates.surrogate_release.SurrogateRelease": "glassine.auditing.release.ReleaseSubject",
+    "glassine.learners.summaries.private_summary.PrivateSummary": "glassine.auditing.summaries.SummarySubject",
 }
 """By class of what is published, its kind of subject, where it is not one model."""
 OF_MODELS = {
@@ -147,6 +145,9 @@ def audit(
         settings=settings,
         policy=limits,
         needs_domain=not attack,
+        files=opened.files,
+        estimator=opened.estimator,
+        parameters=opened.parameters,
     )
 
     def read() -> Subject:
@@ -159,14 +160,14 @@ def audit(
         opened.kind.check(opened, inputs, names)
         if inputs.counts_people:
             refuse_shared(*(getattr(side, "persons", None) for side in (inputs.data, inputs.holdout)))
-        return opened.subject(inputs, claim)
+        return opened.kind.of(opened, inputs, claim)
 
     if not relied_on(claim):
         return examine(read(), measurements)
     # The guarantee answers for the model: what is public comes first, from a subject without records. What records add
     # is for the checker, whatever becomes of it.
     opened.kind.check(opened, prepared, known_names(sample.data))
-    public = examine(opened.subject(replace(prepared, public=True), claim), measurements)
+    public = examine(opened.kind.of(opened, replace(prepared, public=True), claim), measurements)
     if not opened.kind.has_records(opened, replace(prepared, data=sample.data, holdout=others.data)):
         return public
     try:
@@ -182,11 +183,8 @@ def audit(
 
 def tested_by(model: object) -> tuple[str, ...]:
     """Return the attributes that a published model tests; none of what is no tree, rule list or additive model."""
-    if isinstance(model, ModelFile):
-        model = model.model
-    if isinstance(model, AdditiveModel | RegressionModel):
-        return model.tested
-    return attributes_of(model.literals) if isinstance(model, DecisionTree | RuleList) else ()
+    model = model.model if isinstance(model, ModelFile) else model
+    return model.tested if isinstance(model, DecisionTree | RuleList | AdditiveModel | RegressionModel) else ()
 
 
 def unmeasured(public: Findings, error: Exception) -> Findings:

@@ -19,7 +19,7 @@ from glassine.capacity import (
     tree_class,
 )
 from glassine.capacity.classes import Published
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Between, Domain, Integer, Literal, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError, first_of, parameter

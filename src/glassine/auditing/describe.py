@@ -6,13 +6,11 @@ import math
 from collections.abc import Sequence
 
 from glassine import privacy
-from glassine.attacks.labels import Occupants
+from glassine.attacks.label_disclosure import Occupants
 from glassine.auditing.criterion import PartFacts
 from glassine.auditing.findings import (
     Bound,
-    DomainSummary,
     GuaranteeFinding,
-    ModelSummary,
     ShownPart,
     Standing,
     TreeNode,
@@ -20,48 +18,13 @@ from glassine.auditing.findings import (
 from glassine.auditing.judging import flagging
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
-from glassine.domain import Domain
-from glassine.domain.literals import attributes_of, conjunction_texts, number
+from glassine.domain.literals import conjunction_texts, number
 from glassine.formats.format import PublishedModel
 from glassine.models import AdditiveModel, Cell, DecisionTree, Guarantee, RegressionModel, RuleList
 
 DIGITS = 7
 LONGEST = 400
 """Most characters of a condition or a note."""
-
-
-def describe_model(model: DecisionTree | RuleList) -> ModelSummary:
-    """Return a model in brief."""
-    kind = "rule list"
-    if isinstance(model, DecisionTree):
-        kind = "decision tree" if model.classes is not None else "regression tree"
-    return ModelSummary(
-        kind=kind,
-        source=model.source,
-        n_parts=len(model.cells),
-        depth=max(len(cell.inside) for cell in model.cells),
-        n_records=model.n_records,
-        classes=None if model.classes is None else tuple(str(c) for c in model.classes),
-        attributes=attributes_of(model.literals),
-        approximate=model.approximate,
-        sizes=model.sizes,
-        count_scale=None if model.guarantee is None else model.guarantee.count_scale,
-    )
-
-
-def describe_domain(domain: Domain | None) -> DomainSummary | None:
-    """Return a domain in brief."""
-    if domain is None:
-        return None
-    sizes = [domain.size(domain_aware=aware) for aware in (False, True)]
-    bits = [None if size is None else math.log2(size) for size in sizes]
-    return DomainSummary(
-        n_attributes=len(domain),
-        n_groups=len(domain.groups),
-        inferred=tuple(name for name in domain if domain[name].inferred),
-        bits_independent=bits[0],
-        bits_domain_aware=bits[1],
-    )
 
 
 def describe_parts(

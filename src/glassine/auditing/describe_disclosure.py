@@ -13,7 +13,7 @@ import numpy.typing as npt
 from glassine.attacks.disclosure import Adversary, Disclosure, identified_disclosure, infer_sensitive
 from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints, shown_by_leaves
 from glassine.attacks.disclosure.anonymity import anonymity
-from glassine.attacks.disclosure.leaves import ExpectedLeaves
+from glassine.attacks.disclosure.leaf_constraints import ExpectedLeaves
 from glassine.attacks.disclosure.predictions import OTHER_CLASSES, not_predicted
 from glassine.attacks.disclosure.remedies import Remedies, class_tables, measure_remedies
 from glassine.attacks.membership.outputs import generator
@@ -33,11 +33,11 @@ from glassine.auditing.findings.disclosure import (
 )
 from glassine.auditing.inputs import AuditInputs, DisclosureSettings
 from glassine.auditing.suppression import Suppression
-from glassine.data.inference import columns as read_columns
 from glassine.data.labels import subgroups
-from glassine.data.table import RecordTable, as_table
+from glassine.data.record_table import RecordTable, as_table
+from glassine.data.record_table import columns as read_columns
 from glassine.domain import Category
-from glassine.domain.literals import attributes_of, is_missing
+from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, Text, marked
 from glassine.models import DecisionTree
 from glassine.records.arrays import AnyArray, Array, Indices
@@ -389,7 +389,7 @@ def _not_predicted(
     if truth is not None:
         gaps = is_missing(truth)
         exact = settings.training == "known" and settings.noise is None
-        whole = columns if exact and not gaps.any() and set(attributes_of(tree.literals)) <= set(columns) else None
+        whole = columns if exact and not gaps.any() and set(tree.tested) <= set(columns) else None
         values = truth[np.flatnonzero(~gaps)]
     return not_predicted(
         tree,

@@ -11,7 +11,7 @@ from glassine.auditing.findings.membership import strongest_of
 from glassine.auditing.suppression import Suppression
 
 if TYPE_CHECKING:
-    from glassine.attacks.membership.intervals import Estimate
+    from glassine.attacks.membership.confidence_intervals import Estimate
     from glassine.attacks.membership.result import MembershipResult
     from glassine.attacks.membership.suite import MembershipAttacks
 

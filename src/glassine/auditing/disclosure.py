@@ -12,10 +12,10 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.auditing.describe import LONGEST
 from glassine.auditing.findings import NO_SENSITIVE
 from glassine.auditing.inputs import AuditSettings
-from glassine.data.inference import columns as read_columns
-from glassine.data.table import RecordTable, as_table
+from glassine.data.record_table import RecordTable, as_table
+from glassine.data.record_table import columns as read_columns
 from glassine.domain import Category, Domain
-from glassine.domain.literals import attributes_of, is_missing
+from glassine.domain.literals import is_missing
 from glassine.errors import (
     GlassineError,
     InvalidDataError,
@@ -158,7 +158,7 @@ def _reason(question: SensitiveQuestion, columns: Mapping[str, AnyArray] | None,
         return "disclosure of the sensitive attribute is measured for decision trees; this is a rule list."
     if model.classes is None:
         return "the tree predicts a number, so that it discloses no class."
-    if sensitive in attributes_of(model.literals):
+    if sensitive in model.tested:
         return f"the tree tests {sensitive}; disclosure is measured for the attribute that it predicts."
     if question.target not in (None, sensitive):
         return f"the tree predicts {question.target}, not {sensitive}."
@@ -169,7 +169,7 @@ def _reason(question: SensitiveQuestion, columns: Mapping[str, AnyArray] | None,
         )
     if sensitive not in columns:
         return f"{sensitive} is no column of the data, so that nothing can be compared with it."
-    lacking = [name for name in attributes_of(model.literals) if name not in names]
+    lacking = [name for name in model.tested if name not in names]
     if lacking:
         return (
             f"the tree tests {lacking[0]}, which the reader does not know: people cannot be followed to their leaves."

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome
-from glassine.attacks.values import nameable_sides
+from glassine.attacks.value_leakage import nameable_sides
 from glassine.auditing.facts import (
     EffectiveParameters,
     Fact,
@@ -21,26 +21,25 @@ from glassine.auditing.facts import (
     Sizes,
     Thresholds,
 )
-from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding, ModelSummary
+from glassine.auditing.findings import GuaranteeFinding, ModelSummary
 from glassine.auditing.findings.ensemble import EnsembleFinding
-from glassine.auditing.identifiers import identifier_hint, people_hint
 from glassine.auditing.inputs import AuditInputs, check_sensitive
 from glassine.auditing.model_subject import ModelSubject
 from glassine.auditing.policy import Policy
 from glassine.auditing.shadow_ensembles import describe_shadows, shadow_ensemble
-from glassine.auditing.subject import OpenedModel, Raw
+from glassine.auditing.subject import WEIGHED, OpenedModel, Raw
 from glassine.auditing.suppression import Suppression
+from glassine.auditing.tree_facts import flagged
 from glassine.auditing.trees import MEMBERSHIP, attacked
-from glassine.data.table import RecordTable, as_table
+from glassine.data.record_table import RecordTable, as_table
 from glassine.domain import Integer, Real
 from glassine.domain.grid import on_grid
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError
-from glassine.formats.builder import beside_target
 from glassine.formats.canonical import LONGEST_NAME, LongText
 from glassine.formats.ensembles import pure_leaves
 from glassine.formats.judged import EnsembleFile, as_ensemble
-from glassine.formats.loading import is_estimator
+from glassine.formats.loading import beside_target, is_estimator
 from glassine.models import TreeEnsemble
 from glassine.models.implied import Bounds, OutcomeCounts, advantage_of_parameters
 from glassine.records.arrays import Indices, Ints
@@ -88,6 +87,9 @@ class EnsembleSubject(ModelSubject):
             # Numbers off the step of a domain split as others do.
             facts |= {"mismatch": "", "odd": ()}
         facts["mismatch"] = facts["mismatch"] or _other_records(ensemble, inputs.table)
+        settled = stated.unweighted or stated.n_records is not None or inputs.table is not None
+        if ensemble.weighed and not settled:
+            facts["weights"] = WEIGHED.format(whose="the file")
         return cls(
             kind="ensemble",
             guarantee=claim,
@@ -129,7 +131,7 @@ class EnsembleSubject(ModelSubject):
         ensemble = self.ensemble
         if uncalibrated(ensemble) or self.counts_people:
             return ()
-        if not self.n_records:
+        if not self.n_records or self.weights:
             return ("n_records",)
         rate = ("learning_rate",) if ensemble.combined == "sum" and ensemble.rate is None else ()
         return (*(("base_rate",) if self.spread.by == "two equal classes" else ()), *rate)
@@ -192,9 +194,7 @@ class EnsembleSubject(ModelSubject):
 
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield what is odd about the data and the domain, and what the file gives away."""
-        yield from people_hint(self.inputs)
-        yield from identifier_hint(self.identifiers[1])
-        yield from self.comparison.notes(self.inputs.suppression)
+        yield from self.record_notes()
         yield from self.ensemble.published
 
 
@@ -203,7 +203,8 @@ def _other_records(ensemble: TreeEnsemble, table: RecordTable | None) -> str:
     n = ensemble.n_records if ensemble.whole else None
     if table is None or n is None or n == len(table):
         return ""
-    return "The data is not the training data: the ensemble was trained on another number of records."
+    weights = ", or weights were used" if ensemble.weighed else ""
+    return f"The data is not the training data{weights}: the ensemble was trained on another number of records."
 
 
 def _columns_for(subject: EnsembleSubject, table: RecordTable) -> Any:
@@ -267,7 +268,7 @@ def _facts(subject: EnsembleSubject, outcome: object, raw: Raw) -> dict[str, Fac
         "classes": _classes(subject),
         "thresholds": Measured(_thresholds(subject)),
         "named": Measured(_named(subject, raw)),
-        "identifiers": Measured(subject.identifiers[0]),
+        "identifiers": Measured(subject.identifiers.tested),
         "texts": Measured(tuple(LongText(where="names", n_bytes=len(name.encode())) for name in texts)),
     }
 
@@ -411,20 +412,15 @@ def _named(subject: EnsembleSubject, raw: Raw) -> NamedPeople:
     )
     if subject.table is None or subject.inputs.public:
         return replace(named, stated_by=subject.inputs.statements.cuts_stated_by)
-    attacks = raw.get("membership")
-    midpoint = attacks.value.midpoint if isinstance(attacks, Measured) else _flagged(subject, subject.table)
-    return replace(named, number=midpoint.value.n_named, flagged=True) if isinstance(midpoint, Measured) else named
+    table = subject.table
 
+    def columns() -> Any:
+        if ensemble.estimator is not None:
+            return _columns_for(subject, table)
+        return table.restrict([name for name in subject.names if name in table.names])
 
-def _flagged(subject: EnsembleSubject, table: RecordTable) -> Outcome[Any]:
-    """Let the midpoint attack search among the training records for those that thresholds name."""
-    from glassine.attacks.membership.midpoint import midpoint_attack
-    from glassine.attacks.membership.outputs import LabelledRecords
-
-    kept = table.restrict([name for name in subject.names if name in table.names])
-    columns: Any = kept if subject.ensemble.estimator is None else _columns_for(subject, table)
-    records = LabelledRecords(columns, np.zeros(len(table)), table.persons)
-    return midpoint_attack(subject.ensemble, records, random_state=subject.inputs.settings.random_state)
+    seed = subject.inputs.settings.random_state
+    return flagged(named, raw.get("membership"), ensemble, columns, table.persons, seed)
 
 
 # Attacks with shadow models.
@@ -433,8 +429,6 @@ def _flagged(subject: EnsembleSubject, table: RecordTable) -> Outcome[Any]:
 def _membership(subject: EnsembleSubject) -> Outcome[MembershipAttacks]:
     """Attack membership; shadow models are ensembles of its kind and size."""
     inputs = subject.inputs
-    if inputs.public:
-        return NotApplicable(OF_THE_MODEL)
     if inputs.holdout is not None and not subject.ensemble.answers:
         # Not asked where there is no holdout; here it is asked for and cannot be answered.
         return Failed("how the trees of this file predict together is not read, so that it cannot be attacked.")

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from glassine.attacks.outcome import Outcome
-from glassine.models.implied import Bounds, OutcomeCounts
+from glassine.attacks.outcome import Measured, Outcome
+from glassine.models.implied import Bounds, OutcomeCounts, implied_advantage
 from glassine.records.arrays import Array, Ints
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Sizes:
         return tuple(size for sizes in self.parts.values() for size in sizes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class OutcomeCells:
     """Counts of each outcome in the leaves or rules of a subject, from which membership figures follow."""
 
@@ -107,6 +108,11 @@ class OutcomeCells:
     n_people: int | None = None
     # People in each part, shape (parts,), of whom one may have records of several outcomes; None where records count.
     people: Ints | None = None
+
+    @cached_property
+    def advantage(self) -> Bounds:
+        """Bounds on the membership advantage that the counts imply."""
+        return implied_advantage(self.counts)
 
     @property
     def sizes(self) -> tuple[Array, Array]:
@@ -215,6 +221,8 @@ class Case:
         Whether the reader can train the model again.
     countable : bool
         Whether training records can give counts that some of several models do not publish.
+    indivisible : bool
+        Whether the subject has one part, which cannot be merged with another.
     mismatch : str
         Why the data that were given are not the training records, or several models have no records in common; empty if
         nothing says so.
@@ -238,6 +246,7 @@ class Case:
     has_data: bool = False
     retrainable: bool = False
     countable: bool = False
+    indivisible: bool = False
     mismatch: str = ""
     contrary: str = ""
     odd: Sequence[str] = ()
@@ -247,15 +256,15 @@ class Case:
     of_classes: bool = True
     limits: Mapping[str, float | None] = field(default_factory=dict)
 
+    def measured(self, fact: str) -> Any:
+        """Return what measurements found as a fact of that name; None where it was not measured or does not exist."""
+        outcome = self.facts.get(fact)
+        return outcome.value if isinstance(outcome, Measured) else None
+
     @property
     def lacks(self) -> tuple[str, ...] | None:
         """What the publisher can state of the fit, by the names of statements; None where it is not known."""
         return None
-
-    @property
-    def indivisible(self) -> bool:
-        """Whether the subject has one part, which cannot be merged with another."""
-        return False
 
     @property
     def counted(self) -> str:

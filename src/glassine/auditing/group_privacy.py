@@ -12,7 +12,7 @@ from glassine.attacks.magnitudes import LargestContributions
 from glassine.attacks.membership.matching import codes_of_rows
 from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.attacks.outcome import Measured, Outcome
-from glassine.attacks.values import ValueLeakage, leak_values
+from glassine.attacks.value_leakage import ValueLeakage, leak_values
 from glassine.auditing.findings import DiversityFinding, GroupsFinding, LeavesFinding, RepresentativesFinding
 from glassine.auditing.release_inputs import ReleaseInputs, ReleaseLeaves, Side
 from glassine.auditing.suppression import Suppression
@@ -22,7 +22,7 @@ from glassine.domain.attributes import Scalar
 from glassine.records.arrays import Array, Indices, Ints
 from glassine.records.columns import ConformedColumns
 from glassine.surrogates.answers import distinct_records
-from glassine.surrogates.release import SurrogateRelease
+from glassine.surrogates.surrogate_release import SurrogateRelease
 
 # A mean of a few whole numbers has few digits by chance; of more than these, it was not rounded.
 EXACT_DIGITS = 6

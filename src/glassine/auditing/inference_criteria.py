@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from glassine.attacks.magnitudes import ContributionBounds, LargestContributions
-from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
     DOMAIN,
     FIGURE,
@@ -45,9 +44,8 @@ def _thresholds(count: int) -> str:
 
 def _private_by_guarantee(limit: int, guarantee: GuaranteeFinding, case: Case) -> Check:
     """Return that the guarantee covers them, with what was measured; without a domain nothing was."""
-    ruling, fact = covered(", by thresholds as well")(limit, guarantee, case), case.facts.get("thresholds")
-    counted = fact.value.n_private if isinstance(fact, Measured) and fact.value.complete else None
-    return passed(ruling.meaning, counted)
+    ruling, thresholds = covered(", by thresholds as well")(limit, guarantee, case), case.measured("thresholds")
+    return passed(ruling.meaning, thresholds.n_private if thresholds is not None and thresholds.complete else None)
 
 
 ROUND = remedy("Round thresholds to public cut points: {step}.", "scrub")
@@ -114,11 +112,10 @@ def THRESHOLDS_OFF_GRID(limit: int, thresholds: Thresholds, case: Case) -> Check
 
 
 def _midpoints_by_guarantee(limit: int, guarantee: GuaranteeFinding, case: Case) -> Check | None:
-    fact = case.facts.get("thresholds")
-    if not isinstance(fact, Measured) or fact.value.n_midpoints is None:
+    thresholds = case.measured("thresholds")
+    if thresholds is None or thresholds.n_midpoints is None:
         return None
-    meaning = covered(", by thresholds as well")(limit, guarantee, case).meaning
-    return passed(meaning, fact.value.n_midpoints)
+    return passed(covered(", by thresholds as well")(limit, guarantee, case).meaning, thresholds.n_midpoints)
 
 
 @criterion(
@@ -230,7 +227,6 @@ def NAMED_BY_THRESHOLDS(limit: int, named: NamedPeople, case: Case) -> Check:
     measures="Largest number of attributes that the model tests and that identify people: the column of persons, or "
     "one that looks like an identifier by its name and by its values.",
     unmeasured="Whether a tested attribute is an identifier is not known: {reason}",
-    by_guarantee=lambda limit, guarantee, case: None,
     remedies=for_kinds(
         MODELS,
         remedy("{Retrain} without this attribute: it names the people."),

@@ -15,17 +15,13 @@ from glassine.auditing.statements import NOTHING_STATED, check_kind
 from glassine.auditing.statements import StatedClass as StatedClass
 from glassine.auditing.statements import Statements as Statements
 from glassine.auditing.suppression import Suppression
-from glassine.budget import current
 from glassine.capacity.learned import FEWEST, MOST
 from glassine.counting import MAX_STEPS
 from glassine.data.deviations import bounds, is_off_step, off_step_sentence, sentence
-from glassine.data.inference import (
-    FREQUENT,
-    draft,
-    infer_domain,
-    outside_of,
-)
-from glassine.data.table import NO_RECORDS, RecordTable, as_table
+from glassine.data.inference import draft, infer_domain
+from glassine.data.record_table import NO_RECORDS, RecordTable, as_table
+from glassine.data.remarks import FREQUENT
+from glassine.data.violations import outside_of
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import (
@@ -44,6 +40,7 @@ from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag
 from glassine.records.flags import is_number
 from glassine.records.reading import frequent_texts, read
+from glassine.resources import current
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise
@@ -272,16 +269,11 @@ class AuditInputs:
             return stated
         return replace(stated, smallest_leaf=parameters.smallest_leaf, by=f"the file ({parameters.stated_leaf})")
 
-    @property
-    def progress(self) -> Callable[[str], None]:
-        """What is called with the name of each stage as it starts; CostLimitError where the budget is spent."""
-        report = self.settings.progress or (lambda stage: None)
-
-        def progress(stage: str) -> None:
-            report(stage)
-            current().ask_time("the audit")
-
-        return progress
+    def progress(self, stage: str) -> None:
+        """Say the name of a stage as it starts; CostLimitError where the budget is spent."""
+        if self.settings.progress is not None:
+            self.settings.progress(stage)
+        current().ask_time("the audit")
 
     @property
     def counts_people(self) -> bool:
@@ -313,11 +305,6 @@ class AuditInputs:
         """Return the same with records read by some attributes, those of a lazy frame collected."""
         data, holdout = (side if side is None else as_table(side).by(attributes) for side in (self.data, self.holdout))
         return replace(self, data=data, holdout=holdout)
-
-    @cached_property
-    def columns(self) -> dict[str, AnyArray] | None:
-        """The training records as columns, shape (n,) each."""
-        return None if self.table is None else self.table.arrays
 
 
 def inferred_domain(
@@ -481,6 +468,8 @@ def _words(
 ) -> dict[str, tuple[str, ...]]:
     """Return the texts that many records hold in columns with texts outside their attributes."""
     names = [name for name, why in outside.items() if name in recipe and any(one.startswith("texts") for one in why)]
+    if not names:
+        return {}
     if table.persons is not None:
         # One record of each person, so that no word of one person's many records is named.
         rows = np.zeros(len(table), dtype=bool)

@@ -48,8 +48,8 @@ from glassine.auditing.output_criteria import CLEAN_COPY, LOOK_THROUGH
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.remedy import Remedy, Retraining, in_one_copy, remedy
 from glassine.auditing.suppression import Suppression
-from glassine.budget import current
 from glassine.errors import Text, first_of
+from glassine.resources import current
 
 OF_LEAVES: tuple[Kind, ...] = ("tree", "rule list")
 EMPTY = "empty"
@@ -81,14 +81,12 @@ def judge(policy: Policy, case: Case, suppression: Suppression) -> tuple[Check, 
         replace(case, limits={one.key: getattr(policy, one.key) for one in policy.criteria if not one.stated}),
     )
     for criterion in policy.criteria:
-        stated = case.facts.get(criterion.stated) if criterion.stated else Measured(getattr(policy, criterion.key))
-        limit = stated.value if isinstance(stated, Measured) else None
+        limit = case.measured(criterion.stated) if criterion.stated else getattr(policy, criterion.key)
         check = None if limit is None else criterion.check(limit, case, suppression)
         if check is not None:
             out.append(check)
-    unfinished = case.facts.get("unfinished")
-    if isinstance(unfinished, Measured):
-        reason, titles = unfinished.value
+    if unfinished := case.measured("unfinished"):
+        reason, titles = unfinished
         meaning = Text(f"Not measured: {first_of(titles)}, as {reason}")
         out.append(Check(rule="cpu_limit", limit=current().seconds, status="unknown", meaning=meaning))
     return tuple(out)
@@ -185,7 +183,8 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
     general: Kind = "release" if case.kind == "release as published" else case.kind
     entry = listed.get(case.kind, listed.get(general))
     helpful = entry(check.limit) if callable(entry) else entry
-    if helpful is DOMAIN and not (case.has_domain or case.has_data or case.retrainable):
+    fitted, files = case.measured("fitted"), case.measured("files")
+    if helpful is DOMAIN and not _knows_cuts(case):
         helpful = CUT_POINTS  # a domain is drafted from records
     elif helpful in (COUNTED, STATED_FIT) and (case.mismatch or case.contrary):
         helpful = _recoded(case) if case.odd else MATCHING
@@ -193,13 +192,15 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
         helpful = CLASSED if case.has_data else COUNTED_BY_CLASS
     elif helpful is STATED_FIT and case.lacks is not None and "n_records" not in case.lacks:
         helpful = FEWER_TABLES if case.kind == "several regressions" else STATED_RATES if case.lacks else UNCALIBRATED
-    elif helpful is HELD_OUT and isinstance(case.facts.get("membership"), Measured):
+    elif helpful is HELD_OUT and case.measured("membership") is not None:
         helpful = MORE_HELD_OUT
     elif check.rule == "named_by_thresholds" and helpful is DOMAIN and case.has_domain and not case.domain_inferred:
         helpful = MATCHING if case.mismatch else NAMING
-    elif helpful is WITHOUT and not (case.has_data or _with_errors(case)):
+    elif helpful is WITHOUT and not (case.has_data or fitted is None or fitted.with_errors):
         helpful = ASKED_WITHOUT
-    elif (helpful is CLEAN_COPY or (helpful is not None and helpful.action == "scrub")) and _uncopied(case):
+    elif (helpful is CLEAN_COPY or (helpful is not None and helpful.action == "scrub")) and any(
+        file.uncopied for file in files or ()
+    ):
         helpful = LOOK_THROUGH if helpful is CLEAN_COPY else UNROUNDED
     elif helpful is not None and case.indivisible and {"smallest_leaf", "largest_advantage"} & set(helpful.parameters):
         helpful = UNMERGED
@@ -228,16 +229,6 @@ def _misses_class(case: Case) -> bool:
     """Return whether a class was stated, in a public domain, and is not one of this model."""
     bounds = case.facts.get("capacity")
     return isinstance(bounds, NotApplicable) and bounds.reason not in (NO_CLASS, NO_DOMAIN)
-
-
-def _with_errors(case: Case) -> bool:
-    fitted = case.facts.get("fitted")
-    return not isinstance(fitted, Measured) or bool(fitted.value.with_errors)
-
-
-def _uncopied(case: Case) -> bool:
-    files = case.facts.get("files")
-    return isinstance(files, Measured) and any(file.uncopied for file in files.value)
 
 
 def _in_people(helpful: Remedy, piece: str) -> Remedy:
@@ -305,8 +296,8 @@ def request(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[str, .
     failed = any(check.status == "fail" and check.rule not in of_file for check in checks)
     if case.has_data or case.retrainable or not about_records or failed:
         return ()
-    named = case.facts.get("named")
-    lacking = named.value.lacking if isinstance(named, Measured) else ()
+    named = case.measured("named")
+    lacking = () if named is None else named.lacking
     private = case.guarantee is not None and case.guarantee.standing == "not accepted"
     asked = []
     for check in checks:
@@ -340,10 +331,10 @@ def flag_labels(policy: Policy) -> dict[str, str]:
     return {flag.name: flag.label for flag in flags} | {EMPTY: "no possible record"}
 
 
-def contradiction(
-    guarantee: GuaranteeFinding | None, membership: Outcome[MembershipFinding], *, people: bool = False
-) -> str | None:
-    """Return how attacks contradict a guarantee, if they do: a reason why it is void.
+def contradicted(
+    guarantee: GuaranteeFinding | None, membership: Outcome[MembershipFinding] | None, *, people: bool = False
+) -> GuaranteeFinding | None:
+    """Return a guarantee that attacks contradict, as void for that reason; None where they contradict none.
 
     Attacks on ``people`` say nothing against a guarantee for records: it allows k epsilon for a person with k records.
     """
@@ -355,4 +346,6 @@ def contradiction(
     if not low > guarantee.ceiling + membership.value.explained:
         return None
     ceiling = guarantee.ceiling
-    return f"contradicted by the data: a membership advantage of at least {low:.3g}, where it allows {ceiling:.3g}"
+    return guarantee.void(
+        f"contradicted by the data: a membership advantage of at least {low:.3g}, where it allows {ceiling:.3g}"
+    )

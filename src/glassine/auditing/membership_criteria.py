@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
     NUMBER,
     ROUNDED_SHARE,
@@ -22,7 +21,7 @@ from glassine.auditing.criterion import (
 )
 from glassine.auditing.facts import Case, EffectiveParameters, OutcomeCells
 from glassine.auditing.remedy import Remedy, remedy
-from glassine.models.implied import COVERING, implied_advantage
+from glassine.models.implied import COVERING, Bounds
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
@@ -79,7 +78,7 @@ def LARGEST_ADVANTAGE(limit: float, cells: OutcomeCells | EffectiveParameters, c
     """Judge the advantage that counts imply: nothing passes by a bound that may be exceeded."""
     if isinstance(cells, EffectiveParameters):
         return _of_parameters(limit, cells, case)
-    counts, advantage = cells.counts, implied_advantage(cells.counts)
+    counts, advantage = cells.counts, cells.advantage
     low, high = advantage.lower, advantage.upper
     fewest = float(counts.lower.sum())
     if not fewest and not counts.upper.any():
@@ -308,14 +307,11 @@ def _without_shadows(membership: MembershipFinding) -> str:
 
 def _implied_fails(case: Case) -> bool:
     """Return whether the advantage that the counts imply is beyond its own limit, or not known."""
-    limit, fact = case.limits.get("largest_advantage"), case.facts.get("implied")
-    if limit is None or not isinstance(fact, Measured):
+    limit, implied = case.limits.get("largest_advantage"), case.measured("implied")
+    if limit is None or implied is None:
         return False
-    implied = fact.value
-    return bool(
-        (implied.advantage if isinstance(implied, EffectiveParameters) else implied_advantage(implied.counts).upper)
-        > limit
-    )
+    advantage = implied.advantage
+    return bool((advantage.upper if isinstance(advantage, Bounds) else advantage) > limit)
 
 
 def _to_settle(limit: float, membership: MembershipFinding) -> str:

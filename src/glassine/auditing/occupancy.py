@@ -2,67 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from glassine.attacks.labels import Occupants
+from glassine.attacks.label_disclosure import Occupants
 from glassine.auditing.inputs import AuditInputs
 from glassine.data.labels import class_places
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Domain
-from glassine.domain.literals import attributes_of
+from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidParameterError, parameter
 from glassine.models import DecisionTree, RuleList
-from glassine.models.records import counted_records, implied, of_columns
+from glassine.models.records import counted_records, of_columns
 from glassine.records.arrays import Indices, Ints
 from glassine.records.cuts import cuts_of
-from glassine.records.engines import Groups, LazyTable
+from glassine.records.engines import LazyTable
 from glassine.records.flags import wide
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountedData:
-    """What an audit counts in records that it does not read."""
-
-    sizes: tuple[int, ...]  # Number of records in each part of the model
-    # Number of records outside the domain, by attribute and reason; only those above zero.
-    outside: dict[str, dict[str, int]]
-    # Records of each class, and last of none, in each part, shape (parts, classes + 1); None without outcomes.
-    outcomes: Ints | None = None
-
-
-def count_data(model: DecisionTree | RuleList, frame: object, domain: Domain, target: str | None = None) -> CountedData:
-    """Count the records of a lazy frame in each part of a model, by their outcomes, and those outside the domain."""
-    # An engine groups the records by the values that the model's literals distinguish, and reads every other attribute
-    # of the domain separately. None is refused.
-    tested = [name for name in domain if name in set(attributes_of(model.literals))]
-    present = _names(frame)
-    classed = target is not None and target in present and bool(model.classes)
-    table = LazyTable(frame=frame, strict=False, typed=False, keep_undeclared=True, keep=target if classed else None)
-    groups = table.group({name: wide(domain[name]) for name in tested}, cuts=cuts_of(model.literals, domain))
-    parts = _parts(model, groups)
-    classes = class_places(groups.kept, model.classes or ()) if classed else np.zeros(len(parts), dtype=np.intp)
-    counts = np.zeros((len(model.cells), len(model.classes or ()) + 1), dtype=np.int64)
-    np.add.at(counts, (parts, classes), groups.counts)
-    return CountedData(
-        sizes=tuple(counts.sum(axis=1).tolist()),
-        outside=table.outside({name: domain[name] for name in domain if name in tested or name in present}),
-        outcomes=counts if classed else None,
-    )
-
-
-def _names(frame: Any) -> list[str]:
-    return list(nw.from_native(frame).collect_schema().names())
-
-
-def _parts(model: DecisionTree | RuleList, groups: Groups) -> Indices:
-    """Return the leaf or rule of each group, shape (m,)."""
-    if not groups.columns.attributes:
-        return np.zeros(len(groups.counts), dtype=np.intp)
-    return model.apply(of_columns(groups.columns, lenient=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,7 +33,8 @@ class Occupancy:
     in_data: tuple[int, ...]  # Records of the data in each part; 0 without data
     table: RecordTable | None = None  # The training records; None where there are none, or they are only counted
     rows: Indices | None = None  # The leaf or rule of each record, shape (n,)
-    counted: CountedData | None = None  # What an engine counts in a lazy frame; None where records are read
+    # Records outside the domain, by attribute and reason, of a lazy frame, which an engine counts; None of others.
+    outside: dict[str, dict[str, int]] | None = None
     # Records of each class, and last of none, in each part, shape (parts, classes + 1); None without outcomes.
     outcomes: Ints | None = None
     # The people in each part, by class as far as the target is known; None where records are counted.
@@ -82,18 +42,22 @@ class Occupancy:
 
     @classmethod
     def of(
-        cls, model: DecisionTree | RuleList, inputs: AuditInputs, declared: Domain | None, table: RecordTable | None
-    ) -> Self:
+        cls,
+        model: DecisionTree | RuleList,
+        inputs: AuditInputs,
+        declared: Domain | None,
+        table: RecordTable | None,
+        recipe: Mapping[str, Attribute],
+    ) -> Occupancy:
         """Return who is in each part; of a lazy frame, in a declared domain, there is no table, and it is counted."""
-        exact, n_parts, target = model.counts_are_exact, len(model.cells), inputs.target
-        published = tuple([cell.evidence.size if exact else None for cell in model.cells])
+        # recipe is what the model's literals imply about the attributes that they test.
+        published, n_parts, target = _published(model), len(model.cells), inputs.target
         if table is None and declared is not None and inputs.data is not None:
-            counted = count_data(model, inputs.data, declared, target)
-            return cls(published=published, in_data=counted.sizes, counted=counted, outcomes=counted.outcomes)
+            return count_data(model, inputs.data, declared, target)
         if table is None:
             return cls(published=published, in_data=(0,) * n_parts)
-        attributes = {} if declared is None else {name: declared[name] for name in declared}
-        recipe = {name: attributes.get(name, attribute) for name, attribute in implied(model.literals).items()}
+        own = {} if declared is None else {name: declared[name] for name in declared}
+        recipe = {name: own.get(name, attribute) for name, attribute in recipe.items()}
         rows, classes, outcomes, people = model.apply(counted_records(table, recipe)), model.classes or (), None, None
         labels = None
         if target is not None and target in table.names and classes:
@@ -109,7 +73,7 @@ class Occupancy:
     @property
     def known(self) -> bool:
         """Whether there are training records, read or counted."""
-        return self.rows is not None or self.counted is not None
+        return self.rows is not None or self.outside is not None
 
     @property
     def classes(self) -> Ints | None:
@@ -127,6 +91,35 @@ class Occupancy:
         # A record of no class, which the model cannot have counted, is a contradiction as well.
         pairs = zip((cell.evidence.counts for cell in model.cells), self.outcomes.tolist(), strict=True)
         return 0, sum(counts is not None and [*counts, 0] != own for counts, own in pairs)
+
+
+def count_data(model: DecisionTree | RuleList, frame: Any, domain: Domain, target: str | None = None) -> Occupancy:
+    """Count the records of a lazy frame in each part of a model, by their outcomes, and those outside the domain."""
+    # An engine groups the records by the values that the model's literals distinguish, and reads every other attribute
+    # of the domain separately. None is refused.
+    tested = [name for name in domain if name in model.tested]
+    present = list(nw.from_native(frame).collect_schema().names())
+    classed = target is not None and target in present and bool(model.classes)
+    table = LazyTable(frame=frame, strict=False, typed=False, keep_undeclared=True, keep=target if classed else None)
+    groups = table.group({name: wide(domain[name]) for name in tested}, cuts=cuts_of(model.literals, domain))
+    parts = np.zeros(len(groups.counts), dtype=np.intp)
+    if groups.columns.attributes:
+        parts = model.apply(of_columns(groups.columns, lenient=True))
+    classes = class_places(groups.kept, model.classes or ()) if classed else np.zeros(len(parts), dtype=np.intp)
+    counts = np.zeros((len(model.cells), len(model.classes or ()) + 1), dtype=np.int64)
+    np.add.at(counts, (parts, classes), groups.counts)
+    return Occupancy(
+        published=_published(model),
+        in_data=tuple(counts.sum(axis=1).tolist()),
+        outside=table.outside({name: domain[name] for name in domain if name in tested or name in present}),
+        outcomes=counts if classed else None,
+    )
+
+
+def _published(model: DecisionTree | RuleList) -> tuple[int | None, ...]:
+    """Return the number of records of each part where it is published exactly, else None."""
+    exact = model.counts_are_exact
+    return tuple([cell.evidence.size if exact else None for cell in model.cells])
 
 
 def rounded(model: DecisionTree | RuleList, step: int | None) -> DecisionTree | RuleList:

@@ -75,7 +75,8 @@ class Policy(Displayed, PolicyLimits):
     @property
     def source(self) -> str:
         """The name of the policy, and where its limits come from."""
-        return f"{self.name}: {NAMED[self.name].source if self.name in NAMED else OWN}"
+        name = self.name
+        return f"{name}: {NAMED[name].source if name in NAMED else OWN}"
 
     @classmethod
     def named(cls, name: str) -> Policy:

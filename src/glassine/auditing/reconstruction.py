@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
+from glassine.attacks.record_matching import ErrorEstimate
 from glassine.auditing.findings import AttributeFinding, ReconstructionFinding, SubgroupBitsFinding
 from glassine.auditing.findings.joint import RowsFinding
 from glassine.auditing.suppression import Suppression
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import CostLimitError, InvalidDataError, UndefinedMeasureError
-from glassine.models import DecisionTree, RuleList
-from glassine.models.transform import with_sizes
 from glassine.records.arrays import AnyArray, Array, Indices
 
 if TYPE_CHECKING:
@@ -58,7 +56,8 @@ def rebuilt(
     defined = mean is not None
     bits = [b for b, size in zip(learned, sizes, strict=True) if size != 0]
     finite = [b for b in bits if math.isfinite(b)]
-    alone, aware = of_all(False), of_all(True)
+    alone = of_all(False)
+    aware = of_all(True) if dataset.domain.groups else alone
     return ReconstructionFinding(
         entropy_bits=alone[0],
         prior_bits=alone[1],
@@ -80,16 +79,6 @@ def rebuilt(
         else (),
         undefined=" ".join(undefined) or None,
     )
-
-
-def counted_model(
-    model: DecisionTree | RuleList, counted: bool, sizes: Sequence[int | None]
-) -> DecisionTree | RuleList:
-    """Return the model, with sizes counted in the data where it publishes no exact ones."""
-    # counted says whether there are data.
-    exact = model.counts_are_exact and all(cell.evidence.size is not None for cell in model.cells)
-    counts = [size for size in sizes if size is not None]
-    return model if exact or not counted or len(counts) < len(sizes) else with_sizes(model, counts)
 
 
 def curve_of(bits: Array) -> tuple[tuple[float, float], ...]:

@@ -14,7 +14,6 @@ from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outco
 from glassine.auditing.facts import EffectiveParameters, Fact, FittedValues, Inapplicable, Sizes
 from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding, ModelSummary
 from glassine.auditing.findings.regression import ColumnFinding, RegressionFinding
-from glassine.auditing.identifiers import identifier_hint, people_hint
 from glassine.auditing.inputs import AuditInputs, on_shared
 from glassine.auditing.model_subject import ModelSubject
 from glassine.auditing.size_criteria import SMALL
@@ -22,7 +21,7 @@ from glassine.auditing.subject import OpenedModel, Raw
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import MEMBERSHIP, attacked
 from glassine.data.labels import Sample
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Integer, Real
 from glassine.domain.literals import is_missing
 from glassine.errors import parameter
@@ -35,8 +34,8 @@ from glassine.records.arrays import Array, Bools
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
 
-CALIBRATED = ("gaussian", "binomial")
-"""Families on whose regressions the law was calibrated, with any of their links."""
+CALIBRATED = {"gaussian": "identity", "binomial": "logit"}
+"""Families on whose regressions the law was calibrated, each with its link."""
 SURVIVAL = re.compile(r"(?:survival::)?Surv\((?:time = )?[^,()]+, *(?:event = )?(?P<event>[^,()=]+)\)")
 """What R's Cox regressions predict: a column of times and one of events."""
 ON_A_GRID = (
@@ -56,7 +55,7 @@ UNKNOWN_COLUMNS = (
 class Fitted:
     """A regression beside its training records: those without a gap."""
 
-    design: Array  # The columns, the intercept first, shape (n, 1 + columns)
+    design: Array  # The columns, the intercept first (0 where none was fitted), shape (n, 1 + columns)
     weights: Array | None  # Variance of each outcome at its fitted value, shape (n,); None of an unknown link
     complete: Bools  # Which of all records have no gap
 
@@ -132,6 +131,11 @@ class RegressionSubject(ModelSubject):
             return int(self.table.persons.number)
         return len(self.fitted.design)
 
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """What the publisher can state, so that the law of parameters says what it implies; nothing where it cannot."""
+        return () if self.model.fit.family and uncalibrated(self.model) else ("n_records",)
+
     def summary(self) -> ModelSummary:
         """Return the model in brief."""
         model = self.model
@@ -149,9 +153,7 @@ class RegressionSubject(ModelSubject):
 
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield what is odd about the data, the domain and the file."""
-        yield from people_hint(self.inputs)
-        yield from identifier_hint(self.identifiers[1])
-        yield from self.comparison.notes(self.inputs.suppression)
+        yield from self.record_notes()
         if "scaler" in self.model.fit.published:
             yield "The file holds a scaler, with the number of records, and the mean and variance of each number."
         if self.fitted is not None and not self.fitted.complete.all():
@@ -164,7 +166,8 @@ def _fitted(model: RegressionModel, table: RecordTable, target: str | None) -> F
     complete = np.asarray(~np.isnan(columns).any(axis=1))
     if target in table.arrays:
         complete = np.asarray(complete & ~is_missing(table.arrays[target]))
-    design = np.column_stack([np.ones(int(complete.sum())), columns[complete]])
+    first = np.full(int(complete.sum()), float(model.has_intercept))
+    design = np.column_stack([first, columns[complete]])
     rows = {name: table.arrays[name][complete] for name in model.tested}
     weights: Array | None = None
     if model.link == "identity":
@@ -195,7 +198,7 @@ def _facts(subject: RegressionSubject, outcome: object, raw: Raw) -> dict[str, F
         "fitted": _values(subject),
         "residual": _residual(subject),
         "leverage": _leverage(subject),
-        "identifiers": Measured(subject.identifiers[0]),
+        "identifiers": Measured(subject.identifiers.tested),
     }
 
 
@@ -210,6 +213,8 @@ def uncalibrated(model: RegressionModel) -> str:
         return "the file does not say of which family the outcome is."
     if fit.family not in CALIBRATED:
         return f"how parameters relate to membership was not calibrated for the family {fit.family}."
+    if model.link not in ("", CALIBRATED[fit.family]):
+        return f"how parameters relate to membership was not calibrated for the link {model.link}."
     if fit.special:
         return f"how parameters relate to membership was not calibrated for fits with {', '.join(fit.special)}."
     if max(numbers, default=0) > 1:
@@ -317,8 +322,12 @@ def _baseline(subject: RegressionSubject) -> tuple[int, str]:
     if "strata" in fit.special or event not in columns or target not in columns:
         many = fit.n_events is not None and fit.n_events >= SMALL * len(fit.baseline)
         return (0, ON_A_GRID) if many else (len(fit.baseline), "")
+    # Its tests of shift take a second to import.
+    from glassine.attacks.membership.survival import event_code
+
+    marks = np.asarray(columns[event])
     # A row stands for the events since the row before.
-    events = np.sort(np.asarray(columns[target], dtype=float)[np.asarray(columns[event]) == 1])
+    events = np.sort(np.asarray(columns[target], dtype=float)[marks == event_code(marks)])
     ends = np.searchsorted(events, sorted(time for time, _ in fit.baseline), side="right")
     return int((np.diff(ends, prepend=0) == 1).sum()), subject.mismatch
 

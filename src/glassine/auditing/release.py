@@ -13,7 +13,7 @@ from glassine.attacks.magnitudes import ContributionBounds
 from glassine.attacks.membership.outputs import generator
 from glassine.attacks.membership.suite import MembershipAttacks
 from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
-from glassine.attacks.values import ValueLeakage
+from glassine.attacks.value_leakage import ValueLeakage
 from glassine.auditing.describe import describe_guarantee, relied_on
 from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.facts import Bits, Fact, Inapplicable, LargestShares, Sizes
@@ -57,10 +57,10 @@ from glassine.auditing.release_inputs import (
 from glassine.auditing.subject import OpenedModel, Raw, Subject
 from glassine.auditing.tree_facts import named_fact, thresholds_fact
 from glassine.data.labels import Sample
-from glassine.data.persons import refuse_shared
+from glassine.data.person_counts import refuse_shared
 from glassine.errors import InvalidParameterError, parameter
 from glassine.records.arrays import Ints
-from glassine.surrogates.release import SurrogateRelease
+from glassine.surrogates.surrogate_release import SurrogateRelease
 
 NO_RECORDS = Inapplicable("The release was made without any person's record.")
 DECIDED = Inapplicable(
@@ -404,7 +404,7 @@ ReleaseSubject.measurements = (
     ),
     Measurement[ReleaseSubject, LeavesFinding](
         "leaves",
-        "ReleaseLeaves",
+        "Leaves",
         "How small are leaves, and who is alone in one?",
         LeavesFinding,
         run=_leaves,

@@ -30,8 +30,8 @@ from glassine.models.evidence import class_array
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
 from glassine.records.columns import ConformedColumns
 from glassine.surrogates.answers import index_of
-from glassine.surrogates.reading import open_records, read
-from glassine.surrogates.release import SurrogateRelease
+from glassine.surrogates.query_input import open_records, read
+from glassine.surrogates.surrogate_release import SurrogateRelease
 
 REACH = 3
 """Closest representatives in whose groups a reader seeks a candidate: four in five people or more are found there."""

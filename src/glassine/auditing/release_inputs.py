@@ -12,21 +12,21 @@ import numpy.typing as npt
 from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.attacks.outcome import NotApplicable
 from glassine.data.deviations import bounds, sentence
-from glassine.data.inference import outside_of
 from glassine.data.labels import Sample
-from glassine.data.persons import Persons
-from glassine.data.table import RecordTable
+from glassine.data.person_counts import Persons
+from glassine.data.record_table import RecordTable
+from glassine.data.violations import outside_of
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidDataError, Text, first_of, parameter
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.records.arrays import AnyArray, Indices, Ints
 from glassine.records.columns import ConformedColumns
 from glassine.surrogates.answers import distinct_records
-from glassine.surrogates.fitting import check_words, joined_groups, label_array, representatives_of
+from glassine.surrogates.explanation_measures import MeasuredExplainer
 from glassine.surrogates.goals import ExplanationChoice
-from glassine.surrogates.measuring import MeasuredExplainer
-from glassine.surrogates.reading import open_records, read
-from glassine.surrogates.release import SurrogateRelease
+from glassine.surrogates.query_input import open_records, read
+from glassine.surrogates.release_fit import check_words, joined_groups, label_array, representatives_of
+from glassine.surrogates.surrogate_release import SurrogateRelease
 
 NOBODY_ELSE = Sample()
 TRUE, DECISIONS = "true labels", "black box's decisions"

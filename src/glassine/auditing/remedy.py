@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeAlias
+
+from glassine.errors import PLAIN
 
 Parameters: TypeAlias = Mapping[str, bool | float | str | None]
 """Parameters of a step; None is for the user to fill in."""
@@ -84,10 +87,17 @@ class Remedy:
         """Return it with one more sentence, in both wordings."""
         return replace(self, text=f"{self.text} {text}", plain=f"{self.plain} {plain}".rstrip())
 
+    def plainly(self) -> Remedy:
+        """Return it as people without a shell read it."""
+        said = PLAIN.spelled(self.plain)
+        return replace(self, text=said, plain=said, python="", command="")
+
     def public(self) -> Remedy:
         """Return it as a public report may hold it, without files of records."""
-        text, command = (part.public if isinstance(part, CheckerText) else part for part in (self.text, self.command))
-        return replace(self, text=text, command=command)
+        text, plain, command = (
+            part.public if isinstance(part, CheckerText) else part for part in (self.text, self.plain, self.command)
+        )
+        return replace(self, text=text, plain=plain, command=command)
 
 
 class CheckerText(str):
@@ -181,10 +191,13 @@ def in_one_copy(advice: Iterable[Remedy]) -> tuple[Remedy, ...]:
     Examples
     --------
     >>> merge = remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10)
-    >>> for one in in_one_copy([merge, remedy("Publish no counts: {step}.", "scrub", counts="remove")]):
+    >>> both = in_one_copy([merge, remedy("Publish no counts: {step}.", "scrub", counts="remove")])
+    >>> for one in both:
     ...     print(one)
     Merge small leaves: `scrub(model, domain, smallest_leaf=10, counts='remove')`.
     Publish no counts: the step above also does this.
+    >>> [one.plain for one in both]
+    ['Merge small leaves.', 'Publish no counts: the step above also does this.']
     """
     advice = list(advice)
     parameters: dict[str, bool | float | str | None] = {}
@@ -195,7 +208,10 @@ def in_one_copy(advice: Iterable[Remedy]) -> tuple[Remedy, ...]:
     step, out = _in_python("scrub", parameters), list[Remedy]()
     for one in advice:
         if one.action == "scrub":
-            text = one.text.replace(one.step, SAME if any(earlier.step == step for earlier in out) else step)
-            one = replace(one, text=text, python=step, parameters=parameters)
+            again = any(earlier.step == step for earlier in out)
+            text = one.text.replace(one.step, SAME if again else step)
+            # The plain words name no step: where a sentence ends, not at the point of a decimal number.
+            plain = re.sub(r"\.(?= |$)", f": {SAME}.", one.plain, count=1) if again else one.plain
+            one = replace(one, text=text, plain=plain, python=step, parameters=parameters)
         out.append(one)
     return tuple(out)

@@ -10,8 +10,8 @@ import narwhals as nw
 import numpy as np
 
 from glassine.data.labels import Sample
-from glassine.data.persons import listed
-from glassine.data.table import RecordTable, as_table, frame_of, held, table_of, with_persons
+from glassine.data.person_counts import listed
+from glassine.data.record_table import RecordTable, as_table, frame_of, held, table_of, with_persons
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats import as_model

@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import Any, Self
 
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome, RecordNote
-from glassine.attacks.reconstruction.joint import reconstruct_jointly
 from glassine.attacks.reconstruction.joint_published import (
     OtherRecordsError,
     ReadModels,
@@ -17,7 +16,8 @@ from glassine.attacks.reconstruction.joint_published import (
     read_models,
 )
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
-from glassine.attacks.reconstruction.records import reconstruct_records
+from glassine.attacks.reconstruction.joint_rows import reconstruct_jointly
+from glassine.attacks.reconstruction.record_reconstruction import reconstruct_records
 from glassine.attacks.reconstruction.systems import Search
 from glassine.auditing.facts import Bits, Fact, Sizes
 from glassine.auditing.findings import GuaranteeFinding, JointFinding, LeftOutModel, SeveralSummary, Standing
@@ -27,7 +27,7 @@ from glassine.auditing.reconstruction import Rows, compared, rows_measured
 from glassine.auditing.several_models import SeveralModels
 from glassine.auditing.subject import ALONE, WEIGHED, OpenedModel, Raw, Subject
 from glassine.auditing.suppression import Suppression
-from glassine.data.table import as_table
+from glassine.data.record_table import as_table
 from glassine.errors import (
     CostLimitError,
     GlassineError,
@@ -74,16 +74,22 @@ class SeveralSubject(Subject):
         tables = [_as_regression(one) for one in plain]
         if any(table is not None for table in tables):
             return _of_regressions(value, tables, artefact, files, estimator)
-        if published.samples is not None:
-            raise InvalidParameterError(
-                f"{parameter('samples')} are of regressions; these models are judged by their counts.",
-                remedy="Leave them out.",
-            )
+        for name, stated in (("samples", published.samples is not None), ("same_records", published.same_records)):
+            if stated:
+                raise InvalidParameterError(
+                    f"{parameter(name)} is of regressions; these models are judged by their counts.",
+                    remedy="Leave it out.",
+                )
         return OpenedModel(kind=cls, artefact=artefact, value=value, files=files, estimator=estimator)
 
     @classmethod
     def of(cls, opened: OpenedModel, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return several models of the same records with the inputs of their audit."""
+        if inputs.target is not None:
+            raise InvalidParameterError(
+                f"several models are judged by their counts, and a {parameter('target')} has no meaning.",
+                remedy="Leave it out.",
+            )
         return cls.of_models(opened.value, inputs)
 
     @classmethod

@@ -25,3 +25,4 @@ class SeveralModels:
     # Of regressions, which records of the data each was fitted on: a column of 0/1 or an array of shape (n,); None for
     # those without a gap.
     samples: tuple[str | AnyArray | None, ...] | None = None
+    same_records: bool = False  # Of regressions, whether their publisher states that all are of the same records

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -18,6 +18,7 @@ from glassine.attacks.differences import (
     following_outcomes,
     sample_differences,
     stated_differences,
+    unlike_tables,
     unsolved,
 )
 from glassine.attacks.outcome import Measured, Measurement, NotApplicable
@@ -30,20 +31,32 @@ from glassine.auditing.several_models import SeveralModels
 from glassine.auditing.size_criteria import SMALL
 from glassine.auditing.subject import ALONE, OpenedModel, Raw, Subject
 from glassine.auditing.suppression import Suppression
-from glassine.data.table import RecordTable, as_table
-from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.data.record_table import RecordTable, as_table
+from glassine.errors import InvalidDataError, InvalidParameterError, Text, parameter
 from glassine.models.implied import advantage_of_parameters
 from glassine.models.regression import RegressionModel
 from glassine.records.arrays import AnyArray, Array, Bools
 
 DIFFERENCE = ("difference between samples", "differences between samples")
-CELL = ("column of 0/1 in a difference", "columns of 0/1 in differences")
+CELL = ("value of a column of 0/1 in a difference", "values of columns of 0/1 in differences")
 UNLIKE = (
     "The records that {name} was fitted on are not known: it has {stated:,} records, and another number of the data "
     "have every column."
 )
 """Without the number of complete records, from which it follows how many have a gap."""
-SAME_NUMBER = "The tables have the same number of records."
+SAME_NUMBER = (
+    f"{{one}} and {{other}} have the same number of records. Whether these are the same ones is not known, unless the "
+    f"publisher states it ({parameter('same_records')})."
+)
+UNEQUAL = "{one} and {other} have the same columns and outcome, and other coefficients: they are of other records."
+SEVERAL_DESIGNS = (
+    "The tables of {of} are of the same records, but none has the columns of all. Outcomes may follow from columns "
+    "of two tables together."
+)
+UNNAMED = (
+    f"{{name}} does not say what it predicts. If all tables predict one column, name it ({parameter('target')}, beside "
+    f"{parameter('data')})."
+)
 UNPLACED = "{name} does not say how many records it was fitted on, so that it is not known which these are."
 
 
@@ -54,8 +67,9 @@ class SeveralRegressionsSubject(Subject):
     models: tuple[RegressionModel, ...]
     names: tuple[str, ...]
     table: RecordTable | None  # The records of the data set; None where there are none
-    chosen: tuple[str | AnyArray | None, ...]  # Of each table, which records it was fitted on, as it is stated
+    chosen: tuple[str | AnyArray | None, ...]  # Of each table, which records it was fitted on, as is stated
     stated: bool  # Whether it is stated of which records each table is, all those without a gap or others
+    same: bool  # Whether it is stated that all tables are of the same records
 
     counts_records = True
 
@@ -65,10 +79,13 @@ class SeveralRegressionsSubject(Subject):
         published: SeveralModels = opened.value
         stated = inputs.statements
         models = tuple(
-            model.stated(
-                n=stated.n_records if model.fit.n_records is None else None,
-                family=stated.family,
-                errors=stated.errors,
+            replace(
+                model.stated(
+                    n=stated.n_records if model.fit.n_records is None else None,
+                    family=stated.family,
+                    errors=stated.errors,
+                ),
+                target=model.target or inputs.target or "",
             )
             for model in published.models
         )
@@ -84,6 +101,8 @@ class SeveralRegressionsSubject(Subject):
             raise InvalidParameterError(
                 f"{parameter('samples')} are stated, and there are no records.", remedy="Pass the records as well."
             )
+        if published.same_records:
+            _check_same(published, models, names)
         table = None if inputs.data is None else as_table(inputs.data)
         return cls(
             kind="several regressions",
@@ -98,6 +117,7 @@ class SeveralRegressionsSubject(Subject):
             table=table,
             chosen=published.samples or (None,) * len(models),
             stated=published.samples is not None,
+            same=published.same_records,
         )
 
     @cached_property
@@ -130,8 +150,24 @@ class SeveralRegressionsSubject(Subject):
         return None if self.unlike else self.samples
 
     @cached_property
+    def unlike_numbers(self) -> str:
+        """Why the samples of two tables may differ in anyone; empty if none do, or their numbers say in how many."""
+        if self.same or self.placed is not None:
+            return ""
+        if (places := unlike_tables(self.models)) is not None:
+            return UNEQUAL.format(one=self.names[places[0]], other=self.names[places[1]])
+        numbers = [model.fit.n_records for model in self.models]
+        first = next((i for i, n in enumerate(numbers) if n is not None and numbers.index(n) < i), None)
+        if first is None:
+            return ""
+        return Text(SAME_NUMBER.format(one=self.names[numbers.index(numbers[first])], other=self.names[first]))
+
+    @cached_property
     def unsolved(self) -> str:
         """Why what follows from the tables together is not known; empty if it is."""
+        unnamed = next((name for name, model in zip(self.names, self.models, strict=True) if not model.target), "")
+        if unnamed:
+            return Text(UNNAMED.format(name=unnamed))
         reasons = zip(self.names, map(unsolved, self.models), strict=True)
         return next(
             (f"Of {name} it is not known what follows by subtraction: {why}" for name, why in reasons if why), ""
@@ -147,6 +183,8 @@ class SeveralRegressionsSubject(Subject):
         """By how many records samples differ; None where that is not known."""
         if self.placed is not None:
             return sample_differences(self.placed)
+        if self.same:
+            return ()
         numbers = [(name, model.fit.n_records) for name, model in zip(self.names, self.models, strict=True)]
         stated = [(name, n) for name, n in numbers if n is not None]
         return stated_differences(stated, SMALL) if len(stated) == len(numbers) else None
@@ -155,22 +193,21 @@ class SeveralRegressionsSubject(Subject):
     def parameters(self) -> tuple[float, int] | None:
         """Parameters of all tables together, and records; None where they are not known.
 
-        With data, independent equations. Else the distinct columns of tables of one outcome and as many records, and
-        the parameters of others added up: an upper bound.
+        With data, independent equations. Else the distinct columns of tables of one outcome, where all are stated to be
+        of the same records, and the parameters of others added up: an upper bound.
         """
         if self.following is not None:
             return float(self.following.rank), self.following.n_records
-        groups: dict[tuple[str, int], set[str]] = {}
-        outputs: dict[tuple[str, int], int] = {}
-        for model in self.models:
-            fit = model.fit
-            if fit.n_records is None:
+        groups: dict[str, set[str]] = {}
+        outputs: dict[str, int] = {}
+        for name, model in zip(self.names, self.models, strict=True):
+            if model.fit.n_records is None:
                 return None
-            key = (model.target, fit.n_records)
+            key = model.target if self.same and model.target else f"of {name}"
             groups.setdefault(key, {""}).update(effect.name for effect in model.effects)
             outputs[key] = max(outputs.get(key, 1), model.n_outputs)
         number = sum(len(columns) * outputs[key] for key, columns in groups.items())
-        return float(number), max(n for _, n in groups)
+        return float(number), max(model.fit.n_records or 0 for model in self.models)
 
     @property
     def lacks(self) -> tuple[str, ...]:
@@ -199,8 +236,29 @@ def _sample(name: str, model: RegressionModel, table: RecordTable, chosen: str |
     if chosen is not None:
         inside = _stated_sample(name, table, chosen)
     # A regression through the origin states no sum of all outcomes.
-    design: Array = np.column_stack([np.full(len(columns), float(any(model.intercept))), columns])
+    design: Array = np.column_stack([np.full(len(columns), float(model.has_intercept)), columns])
     return FittedSample(name=name, model=model, inside=inside, design=design, outcome=outcome)
+
+
+def _check_same(published: SeveralModels, models: tuple[RegressionModel, ...], names: tuple[str, ...]) -> None:
+    """Raise if it cannot hold that all tables are of the same records."""
+    if published.samples is not None:
+        raise InvalidParameterError(
+            f"{parameter('same_records')} and {parameter('samples')} are stated.", remedy="State one of them."
+        )
+    stated = {model.fit.n_records: name for name, model in zip(names, models, strict=True) if model.fit.n_records}
+    if len(stated) > 1:
+        (n, one), (m, other) = list(stated.items())[:2]
+        raise InvalidParameterError(
+            f"{parameter('same_records')} is stated, and {one} has {n:,} records, {other} {m:,}.",
+            remedy="Leave it out, or have the publisher fit all tables on the same records.",
+        )
+    if (places := unlike_tables(models)) is not None:
+        why = UNEQUAL.format(one=names[places[0]], other=names[places[1]])
+        raise InvalidParameterError(
+            f"{parameter('same_records')} is stated, and cannot hold: {why}",
+            remedy="Leave it out, or have the publisher fit all tables on the same records.",
+        )
 
 
 def _stated_sample(name: str, table: RecordTable, chosen: str | AnyArray) -> Bools:
@@ -233,12 +291,15 @@ def _groups(subject: SeveralRegressionsSubject) -> Fact[Sizes]:
     gaps = subject.differences
     if gaps is None:
         return NotApplicable("a table does not say how many records it was fitted on.")
+    doubt = subject.unlike_numbers
     if not gaps:
-        same = "The tables were fitted on the same records."
-        return Inapplicable(same if subject.placed is not None else SAME_NUMBER)
+        if doubt:
+            return Measured(Sizes(parts={}, unsettled=doubt))
+        said = "" if subject.placed is not None else ", as is stated"
+        return Inapplicable(f"The tables were fitted on the same records{said}.")
     cells = () if subject.placed is None else difference_cells(subject.placed)
     parts = {DIFFERENCE: tuple(one.n for one in gaps), **({CELL: cells} if cells else {})}
-    return Measured(Sizes(parts=parts, unsettled=subject.unlike))
+    return Measured(Sizes(parts=parts, unsettled=subject.unlike or doubt))
 
 
 def _fitted(subject: SeveralRegressionsSubject) -> Fact[FittedValues]:
@@ -268,7 +329,10 @@ def _at_least(n: int) -> int:
 
 
 def _by_numbers(subject: SeveralRegressionsSubject) -> Fact[FittedValues]:
-    """Return what the numbers of records say: that samples are the same, or that outcomes may follow."""
+    """Return what follows without the data: nothing new where all are of the same records, and one has all columns.
+
+    Else columns of two tables together may hold one person, such as those of the people above 40 and above 41.
+    """
     gaps = subject.differences
     if gaps is None:
         return NotApplicable("a table does not say how many records it was fitted on.")
@@ -277,13 +341,19 @@ def _by_numbers(subject: SeveralRegressionsSubject) -> Fact[FittedValues]:
         one = min(gaps, key=lambda one: one.n)
         than = " and ".join(one.smaller)
         may = (
-            f"The sample of {one.larger} has {one.n:,} records more than {than}. If it holds theirs, outcomes of these "
-            "may follow by subtraction."
+            f"The sample of {one.larger} has {one.n:,} {'record' if one.n == 1 else 'records'} more than {than}. If it "
+            "holds theirs, outcomes may follow by subtraction."
         )
         return Measured(FittedValues(number=0, unsettled=may))
-    if subject.unlike or subject.unsolved:
-        return Measured(FittedValues(number=0, unsettled=subject.unlike or subject.unsolved))
-    return Measured(FittedValues(number=0, reasons=(f"{SAME_NUMBER} They are taken to be of the same ones.",)))
+    designs: dict[str, list[set[object]]] = {}
+    for model in subject.models:
+        designs.setdefault(model.target, []).append({effect.factors for effect in model.effects})
+    split = next((of for of, own in designs.items() if set().union(*own) not in own), None)
+    doubt = subject.unlike_numbers or subject.unlike or subject.unsolved
+    if not doubt and split is not None:
+        doubt = SEVERAL_DESIGNS.format(of=split)
+    said = "The tables are of the same records, as is stated, and one of each outcome has all columns of the others."
+    return Measured(FittedValues(number=0, reasons=(said,), unsettled=doubt))
 
 
 def _implied(subject: SeveralRegressionsSubject) -> Fact[EffectiveParameters]:
@@ -324,7 +394,7 @@ def _hide(subject: SeveralRegressionsSubject, suppression: Suppression) -> Diffe
         )
         for name, model in zip(subject.names, subject.models, strict=True)
     )
-    unknown = subject.unlike or subject.unsolved
+    unknown = subject.unlike_numbers or subject.unlike or subject.unsolved
     if gaps is None:
         unknown = unknown or "A table does not say how many records it was fitted on."
     return DifferencesFinding(

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from glassine.data.table import RecordTable, as_table
+from glassine.data.record_table import RecordTable, as_table
 from glassine.models import TreeEnsemble
 
 MOST_TREES = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from glassine.capacity.draws import check_delta, check_draw
+from glassine.capacity.without_replacement import check_delta, check_draw
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidParameterError, check_choice, check_whole, parameter
 from glassine.models.regression import ERRORS, FAMILIES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,15 +12,14 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from glassine import __version__
 from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outcome, OutOfBudget
-from glassine.auditing.describe import LONGEST, describe_domain
+from glassine.auditing.describe import LONGEST
 from glassine.auditing.facts import Case, Fact
 from glassine.auditing.findings import DomainSummary, Findings, GuaranteeFinding, Outcomes, SubjectSummary
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.judging import advise, contradiction, decide, judge, judge_named, request
+from glassine.auditing.judging import advise, contradicted, decide, judge, judge_named, request
 from glassine.auditing.membership_criteria import NO_CLASS
 from glassine.auditing.output_criteria import CLEAN_COPIES, CLEAN_COPY, SEVERAL
 from glassine.auditing.policy import Policy
-from glassine.auditing.suppression import Suppression
 from glassine.domain import Domain
 from glassine.errors import CostLimitError, CountingLimitError, InvalidDataError, InvalidParameterError, parameter
 from glassine.formats.canonical import FileForm, LongText, bounded, long_texts
@@ -57,11 +57,6 @@ class OpenedModel:
     estimator: bool = False  # Whether it is a fitted estimator, of which the model is judged
     # The hyperparameters that a fitted estimator states; None of a model alone.
     parameters: StatedParameters | None = None
-
-    def subject(self, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Subject:
-        """Return it as the subject of an audit with what is given beside it."""
-        own = replace(inputs, files=self.files, estimator=self.estimator, parameters=self.parameters)
-        return self.kind.of(self, own, claim)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +120,18 @@ class Subject(Case, ABC):
     @cached_property
     def domain_summary(self) -> DomainSummary | None:
         """The domain in brief, where one was given or inferred."""
-        return describe_domain(self.domain)
+        domain = self.domain
+        if domain is None:
+            return None
+        sizes = [domain.size(domain_aware=aware) for aware in (False, True)]
+        bits = [None if size is None else math.log2(size) for size in sizes]
+        return DomainSummary(
+            n_attributes=len(domain),
+            n_groups=len(domain.groups),
+            inferred=tuple(name for name in domain if domain[name].inferred),
+            bits_independent=bits[0],
+            bits_domain_aware=bits[1],
+        )
 
     def settled(self, raw: Raw) -> Self:
         """Return it with what measurements settled of itself, such as claims that are added up."""
@@ -143,12 +149,16 @@ class Subject(Case, ABC):
 
 def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     """Measure a subject, judge it, and suppress what may not be shown."""
-    asked, suppression, settings = _asked(subject, only), subject.inputs.suppression, subject.inputs.settings
-    raw: dict[str, Outcome[Any]] = {}
+    also, suppression, settings = _also_asked(subject), subject.inputs.suppression, subject.inputs.settings
+    asked = _asked(subject, only, also)
+    raw = {m.name: _run(m, subject) for m in asked}
+    measured = dict(raw)
     for measurement in asked:
-        raw[measurement.name] = _run(measurement, subject)
-    measured = {m.name: _hidden(m, raw[m.name], suppression) for m in asked}
-    subject = _doubted(subject.settled(raw), measured.get("membership"))
+        if isinstance(outcome := raw[measurement.name], Measured):
+            measured[measurement.name] = Measured(measurement.hide(outcome.value, suppression))
+    subject = subject.settled(raw)
+    if void := contradicted(subject.guarantee, measured.get("membership"), people=subject.counts_people):
+        subject = replace(subject, guarantee=void)
     facts = subject.facts_of(raw)
     ended = {m.title: outcome.reason for m in asked if isinstance(outcome := raw[m.name], OutOfBudget)}
     if ended:
@@ -170,7 +180,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     if settings.require_clean_copy:
         policy = replace(policy, require_clean_copy=True)
     case = replace(subject, facts=facts, retrainable=settings.retrainable)
-    checks, listed = judge(policy, case, suppression), only or _also_asked(subject)
+    checks, listed = judge(policy, case, suppression), only or also
     advice, verdict = advise(policy, case, checks), decide(checks)
     unwritten = (f for f in files if not (f.canonical or f.uncopied or (f.clean_copy and f.clean_copy.name)))
     if verdict == "within policy" and next(unwritten, None) is not None:
@@ -223,15 +233,6 @@ def _run(measurement: Measurement[Any, Any], subject: Subject) -> Outcome[Any]:
         return OutOfBudget(error.text)
 
 
-def _doubted(subject: Subject, membership: Outcome[Any] | None) -> Subject:
-    """Return a subject unchanged, or with a void guarantee if a membership attack contradicts it."""
-    claim = subject.guarantee
-    caveat = None if membership is None else contradiction(claim, membership, people=subject.counts_people)
-    if claim is None or caveat is None:
-        return subject
-    return replace(subject, guarantee=claim.void(caveat))
-
-
 def _texts(subject: Subject) -> Fact[tuple[LongText, ...]]:
     """Return the texts beyond what a model needs, of a file's model without those that its clean copy leaves out."""
     model, inputs = subject.model, subject.inputs
@@ -247,9 +248,8 @@ def _also_asked(subject: Subject) -> list[str]:
     return [*(["capacity"] if limited else []), *(["stability"] if settings.stability is not None else [])]
 
 
-def _asked(subject: Subject, only: Collection[str] | None) -> list[Measurement[Any, Any]]:
+def _asked(subject: Subject, only: Collection[str] | None, also: Collection[str]) -> list[Measurement[Any, Any]]:
     if only is None:
-        also = _also_asked(subject)
         return [m for m in subject.measurements if m.asked or m.name in also]
     names, wanted = [m.name for m in subject.measurements], {only} if isinstance(only, str) else set(only)
     for name in sorted(wanted.difference(names)):
@@ -258,12 +258,6 @@ def _asked(subject: Subject, only: Collection[str] | None) -> list[Measurement[A
             remedy=f"Choose from {', '.join(get_close_matches(name, names, 1) or names)}.",
         )
     return [m for m in subject.measurements if m.name in wanted]
-
-
-def _hidden(measurement: Measurement[Any, Any], outcome: Outcome[Any], suppression: Suppression) -> Outcome[Any]:
-    if isinstance(outcome, Measured):
-        return Measured(measurement.hide(outcome.value, suppression))
-    return outcome
 
 
 def _shortened(notes: Sequence[str]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from glassine.privacy import accounting
 from glassine.privacy.events import DiscreteGaussianNoise
 
 if TYPE_CHECKING:
-    from glassine.learners.summaries.estimator import PrivateSummary
+    from glassine.learners.summaries.private_summary import PrivateSummary
 
 OF_ALL_MODELS = (
     "The guarantee covers the summary and every model that is fitted to it, together. Every number is noisy, so that "

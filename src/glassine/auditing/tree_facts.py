@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from glassine.attacks.magnitudes import ContributionBounds
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.attacks.values import ValueLeakage, thresholds_of
+from glassine.attacks.value_leakage import ValueLeakage, thresholds_of
 from glassine.auditing.facts import (
     Bits,
     Fact,
@@ -23,19 +23,17 @@ from glassine.auditing.facts import (
     Thresholds,
 )
 from glassine.auditing.inputs import Statements
-from glassine.data.table import RecordTable
 from glassine.domain import Integer, Real
-from glassine.domain.literals import attributes_of
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.models.implied import Bounds, OutcomeCounts, made_certain, unseen
 
 if TYPE_CHECKING:
-    from glassine.attacks.labels import LabelDisclosure
-    from glassine.attacks.membership.midpoint import MidpointResult
+    from glassine.attacks.label_disclosure import LabelDisclosure
     from glassine.auditing.disclosure import Inferred
     from glassine.auditing.policy import Policy
     from glassine.auditing.subject import Raw
     from glassine.auditing.tree_figures import TreeSubject
+    from glassine.data.person_counts import Persons
 
 EMPTY_MODEL = "all published counts are zero, so the model says nothing about any record."
 CONTRADICTION = "the domain allows no record where the model counts some, so one of the two is wrong."
@@ -103,28 +101,27 @@ def certain_of_cells(model: DecisionTree | RuleList, counts: OutcomeCounts) -> B
     return Bounds(0.0, most)
 
 
-def splits_of_model(model: DecisionTree | RuleList) -> int:
-    """Return the number of splits of a tree, each into two, or of conditions of a rule list."""
-    if isinstance(model, DecisionTree):
-        return sum(max(0, len(node.branches) - 1) for node in model.nodes)
-    return sum(len(rule.antecedent) for rule in model.rules)
+def flagged(
+    named: NamedPeople,
+    attacks: Outcome[Any] | None,
+    model: object,
+    columns: Callable[[], Any],
+    persons: Persons | None,
+    random_state: int | np.random.Generator | None,
+) -> NamedPeople:
+    """Return those whom the midpoint attack flags among the training records; the same where it flags none."""
+    # attacks are those on membership, where they were made. columns returns what the model reads of the records.
+    if isinstance(attacks, Measured):
+        outcome = attacks.value.midpoint
+    else:
+        # Its readers of forests take a second to import.
+        from glassine.attacks.membership.midpoint import midpoint_attack
+        from glassine.attacks.membership.outputs import LabelledRecords
 
-
-def flag_by_midpoints(
-    model: DecisionTree | RuleList, table: RecordTable, random_state: int | np.random.Generator | None
-) -> Outcome[MidpointResult]:
-    """Let the midpoint attack search among the training records for those that thresholds name."""
-    # Its readers of forests take a second to import.
-    from glassine.attacks.membership.midpoint import midpoint_attack
-    from glassine.attacks.membership.outputs import LabelledRecords
-
-    kept = [name for name in model.attributes if name in table.names]
-    if not isinstance(model, DecisionTree) or not kept:
-        return NotApplicable("the midpoint attack is made on trees.")
-    tested = table.restrict(kept)
-    # The table itself, which has converted its columns already.
-    records = LabelledRecords(tested, np.zeros(len(tested)), tested.persons)
-    return midpoint_attack(model, records, random_state=random_state)
+        own = columns()
+        records = LabelledRecords(own, np.zeros(len(own)), persons)
+        outcome = midpoint_attack(model, records, random_state=random_state)
+    return replace(named, number=outcome.value.n_named, flagged=True) if isinstance(outcome, Measured) else named
 
 
 # What measurements find, as criteria read it.
@@ -135,7 +132,7 @@ def facts_of_parts(tree: TreeSubject, outcome: object, raw: Raw) -> dict[str, Fa
     cells = _cells(tree)
     of_numbers = Inapplicable("The model predicts a number, so that it has no classes.")
     return {
-        "identifiers": Measured(tree.identifiers[0]),
+        "identifiers": Measured(tree.identifiers.tested),
         "sizes": _sizes(tree),
         "cells": cells,
         "implied": cells,
@@ -179,11 +176,15 @@ def _cells(tree: TreeSubject) -> Fact[OutcomeCells]:
     counts = _outcome_counts(tree)
     if counts is None:
         return NotApplicable(tree.noise or f"the model does not publish how many records its {tree.parts} hold.")
-    certain, n_splits = certain_of_cells(tree.model, counts), splits_of_model(tree.model)
+    # The splits of a tree, each into two, or the conditions of a rule list.
+    if isinstance(tree.model, DecisionTree):
+        n_splits = sum(max(0, len(node.branches) - 1) for node in tree.model.nodes)
+    else:
+        n_splits = sum(len(rule.antecedent) for rule in tree.model.rules)
     by = stated.by if stated.smallest_leaf is not None and (counts.lower < counts.upper).any() else ""
     cells = OutcomeCells(
         counts=counts,
-        certain=certain,
+        certain=certain_of_cells(tree.model, counts),
         n_splits=n_splits,
         unsettled=tree.doubt,
         stated_by=by,
@@ -231,7 +232,7 @@ def bits_fact(tree: TreeSubject, outcome: Outcome[Any]) -> Fact[Bits]:
     finite = [b for b, size in pairs if size or (size is None and math.isfinite(b))]
     if not finite:
         return NotApplicable(EMPTY_MODEL)
-    largest, domain, tested = max(finite), tree.domain, attributes_of(tree.model.literals)
+    largest, domain, tested = max(finite), tree.domain, tree.model.tested
     if math.isinf(largest):
         return NotApplicable(CONTRADICTION)
     inferred = [name for name in tested if domain is not None and domain[name].inferred]
@@ -312,18 +313,15 @@ def _named(tree: TreeSubject, values: ValueLeakage, raw: Raw) -> NamedPeople:
     bounded = tree.guarantee is not None and not tree.guarantee.caveats
     named = named_fact(values, list(dict.fromkeys([*tree.cut, *tree.trained_shares])), lacking, bounded=bounded)
     # Where the values of a number lie close, all its thresholds are public, and name people all the same.
-    if tree.table is None:
+    table = tree.table
+    if table is None:
         return replace(named, stated_by=tree.inputs.statements.cuts_stated_by)
-    attacks = raw.get("membership")
-    outcome = (
-        attacks.value.midpoint
-        if isinstance(attacks, Measured)
-        else flag_by_midpoints(tree.model, tree.table, tree.inputs.settings.random_state)
-    )
-    if isinstance(outcome, Measured):
-        return replace(named, number=outcome.value.n_named, flagged=True)
+    kept = [name for name in tree.model.attributes if name in table.names]
+    if isinstance(tree.model, DecisionTree) and kept:
+        attacks, seed = raw.get("membership"), tree.inputs.settings.random_state
+        named = flagged(named, attacks, tree.model, lambda: table.restrict(kept), table.persons, seed)
     # The attack is made on trees alone: of rule lists those count who alone hold a value beside a midpoint.
-    exposed = values.n_records_at_midpoints
+    exposed = None if named.flagged else values.n_records_at_midpoints
     return replace(named, number=exposed, flagged=True) if isinstance(exposed, int) else named
 
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from glassine.attacks.outcome import UNCOVERED, Failed, Measured, NotApplicable, Outcome, RecordNote
-from glassine.attacks.values import thresholds_of
-from glassine.auditing.describe import describe_guarantee, describe_model
+from glassine.attacks.value_leakage import thresholds_of
 from glassine.auditing.findings import (
     OF_THE_MODEL,
     GuaranteeFinding,
     ModelSummary,
     ReconstructionFinding,
 )
-from glassine.auditing.identifiers import identifier_hint, identifiers_of, people_hint
 from glassine.auditing.inputs import (
     AuditInputs,
     DataComparison,
@@ -25,21 +23,19 @@ from glassine.auditing.inputs import (
     compare_records,
     inferred_domain,
 )
+from glassine.auditing.model_subject import Identifiers, ModelSubject
 from glassine.auditing.occupancy import Occupancy, rounded
-from glassine.auditing.policy import Policy
-from glassine.auditing.reconstruction import (
-    counted_model,
-    hide_subgroups,
-)
-from glassine.auditing.subject import WEIGHED, OpenedModel, Raw, Subject
-from glassine.data.table import RecordTable
+from glassine.auditing.reconstruction import hide_subgroups
+from glassine.auditing.subject import WEIGHED, OpenedModel, Raw
+from glassine.data.record_table import RecordTable
 from glassine.domain import Domain
-from glassine.domain.literals import attributes_of
+from glassine.domain.attributes import Attribute
 from glassine.errors import CostLimitError, InvalidDataError, InvalidModelError
 from glassine.formats import as_model
 from glassine.formats.builder import not_judged
 from glassine.models import DecisionTree, RuleList
 from glassine.models.records import implied
+from glassine.models.transform import with_sizes
 from glassine.records.arrays import AnyArray, Indices
 from glassine.records.containers import is_lazy
 
@@ -66,36 +62,35 @@ INFERRED = "The domain was inferred from data, which understates what an attacke
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeSubject(Subject):
+class TreeSubject(ModelSubject):
     """A tree or a rule list, and the figures that several measurements need; each is computed once."""
 
     model: DecisionTree | RuleList  # The model as a value
     artefact: Any  # The model as it was given: a fitted estimator states its criterion
     declared: Domain | None  # The domain with the target, inferred from the data where none was given
     occupancy: Occupancy  # Who is in each leaf or rule
-    comparison: DataComparison  # How the training records that were given differ from what the model and the domain say
-    # The tested attributes that identify people, and those that look so by name or values alone.
-    identifiers: tuple[tuple[str, ...], tuple[str, ...]]
+    rows: Indices | None  # The leaf or rule of each training record that is read, shape (n,)
 
     @classmethod
     def of(cls, opened: OpenedModel, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return a tree or a rule list with what is given beside it; its domain is inferred where there is none."""
         model, declared, notes = opened.value, inputs.domain, list[str]()
-        recipe, tested, target = implied(model.literals), attributes_of(model.literals), inputs.target
+        recipe, target = implied(model.literals), inputs.target
         inputs = inputs.by(recipe) if declared is None else inputs
         if declared is not None and declared.inferred:
             notes.append(INFERRED)
-        elif declared is None and inputs.columns is not None and inputs.needs_domain:
-            declared = inferred_domain(model.attributes, recipe, inputs.columns, notes)
+        elif declared is None and inputs.table is not None and inputs.needs_domain:
+            declared = inferred_domain(model.attributes, recipe, inputs.table.arrays, notes)
             try:
                 model = as_model(opened.artefact, declared)
+                recipe = implied(model.literals)
             except InvalidModelError:
                 # The records show no domain in which the model can be read, such as one of prefixes.
                 declared = None
         model = rounded(model, inputs.settings.statements.rounded_to)
         if alone := (model.source or "").startswith("tree ") and not_judged(model.source):
             notes.append(alone)
-        if target is not None and target in tested:
+        if target is not None and target in recipe:
             raise InvalidDataError(
                 f"the target {target!r} is an attribute that the model tests.",
                 remedy="Name what it predicts: the column, or the name of the series.",
@@ -109,27 +104,31 @@ class TreeSubject(Subject):
         domain = declared
         if declared is not None and target is not None and target in declared:
             domain = declared.restrict([name for name in declared if name != target])
-        occupancy = Occupancy.of(model, inputs, declared, table)
-        comparison = _compared(model, inputs, occupancy, (declared, domain))
+        occupancy = Occupancy.of(model, inputs, declared, table, recipe)
+        comparison = _compared(model, inputs, occupancy, recipe, (declared, domain))
         exact = None not in occupancy.published and not comparison.n_differing
         # Records off the step of a domain are those of training all the same, because all sizes agree. That the
         # domain's step is not that of the records is another fact, which a note states.
         odd = () if exact and comparison.off_step else comparison.tested
         parts = "leaves" if isinstance(model, DecisionTree) else "rules"
+        identifiers = Identifiers.of(inputs, tuple(recipe))
         confirmed = occupancy.known and not comparison.mismatch
         summed = model.sizes == "derived" and any(cell.evidence.size is not None for cell in model.cells)
         return cls(
             kind="tree" if isinstance(model, DecisionTree) else "rule list",
             inputs=inputs,
             guarantee=claim,
-            notes_read=(*notes, *people_hint(inputs)),
+            notes_read=(*notes, *identifiers.recurring),
             model=model,
             artefact=opened.artefact,
             declared=declared,
             domain=domain,
             occupancy=occupancy,
             comparison=comparison,
-            identifiers=identifiers_of(inputs, tested),
+            identifiers=identifiers,
+            table=occupancy.table,
+            rows=occupancy.rows,
+            indivisible=len(model.cells) == 1,
             people=inputs.people,
             of_classes=model.classes is not None,
             has_data=occupancy.known,
@@ -142,20 +141,10 @@ class TreeSubject(Subject):
         )
 
     @classmethod
-    def claim(cls, opened: OpenedModel, policy: Policy) -> GuaranteeFinding | None:
-        """Return the differential privacy that is claimed for the model."""
-        return describe_guarantee(opened.value, policy)
-
-    @classmethod
     def check(cls, opened: OpenedModel, inputs: AuditInputs, names: Container[str] | None) -> None:
         """Raise InvalidDataError if the sensitive attribute is neither in the domain nor a column of the data."""
         if inputs.settings.sensitive is not None and not inputs.lacks_labels:
             check_sensitive(inputs.settings.sensitive, inputs.domain, names)
-
-    @property
-    def indivisible(self) -> bool:
-        """Whether it has one leaf or rule."""
-        return len(self.model.cells) == 1
 
     @property
     def claim_stands(self) -> bool:
@@ -173,16 +162,6 @@ class TreeSubject(Subject):
         return f"the published counts are noisy (scale {claim.count_scale:.3g} records); {limits} what they reveal."
 
     # Records: read one by one, or only counted where a lazy frame lies.
-
-    @property
-    def table(self) -> RecordTable | None:
-        """The training records; None where there are none, or they are only counted."""
-        return self.occupancy.table
-
-    @property
-    def rows(self) -> Indices | None:
-        """The leaf or rule of each record, shape (n,)."""
-        return self.occupancy.rows
 
     @property
     def columns(self) -> dict[str, AnyArray] | None:
@@ -218,7 +197,9 @@ class TreeSubject(Subject):
             return None
         from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
 
-        model = counted_model(self.model, self.has_data, self.record_sizes)
+        # Where it publishes no exact sizes, they are counted in the data.
+        counts = [size for size in self.record_sizes if size is not None] if None in self.occupancy.published else []
+        model = with_sizes(self.model, counts) if len(counts) == len(self.record_sizes) else self.model
         return ProbabilisticDataset(model, self.domain, max_steps=self.inputs.settings.max_steps)
 
     @cached_property
@@ -227,7 +208,8 @@ class TreeSubject(Subject):
         try:
             if self.possible is None:
                 return NotApplicable(NO_DOMAIN)
-            published, aware = self.possible.notes(), self.possible.notes(domain_aware=True)
+            published = self.possible.notes()
+            aware = self.possible.notes(domain_aware=True) if self.possible.domain.groups else published
             learned = self.possible.bits_learned(domain_aware=True)
         except CostLimitError as error:
             return Failed(error.text)
@@ -251,24 +233,36 @@ class TreeSubject(Subject):
     def trained_shares(self) -> list[str]:
         """The tested attributes whose shares were taken from the training data, so that they settle nothing."""
         shares = {} if self.domain is None else self.domain.shares
-        tested = attributes_of(self.model.literals)
-        return [name for name in tested if name in shares and shares[name].from_training_data]
+        return [name for name in self.model.tested if name in shares and shares[name].from_training_data]
 
     def unread(self) -> NotApplicable | None:
         """Return why no single record is looked at; None if records are."""
         if self.inputs.public:
             return NotApplicable(OF_THE_MODEL)
-        return None if self.occupancy.counted is None else NotApplicable(COUNTED)
+        return None if self.occupancy.outside is None else NotApplicable(COUNTED)
 
     # What findings say.
 
     def summary(self) -> ModelSummary:
         """Return the model in brief."""
-        stated, summary = self.inputs.parameters, describe_model(self.model)
+        model, stated, sizes = self.model, self.inputs.parameters, self.model.sizes
+        of_tree = "regression tree" if model.classes is None else "decision tree"
         # Rounded sums of weights are none of which the data could say that they are counts.
-        if summary.sizes == "derived" and not self.weights and not self.model.approximate:
-            summary = replace(summary, sizes="stated")
-        return replace(summary, parameters=None if stated is None else stated.values)
+        if sizes == "derived" and not self.weights and not model.approximate:
+            sizes = "stated"
+        return ModelSummary(
+            kind=of_tree if isinstance(model, DecisionTree) else "rule list",
+            source=model.source,
+            n_parts=len(model.cells),
+            depth=max(len(cell.inside) for cell in model.cells),
+            n_records=model.n_records,
+            classes=None if model.classes is None else tuple(map(str, model.classes)),
+            attributes=model.tested,
+            approximate=model.approximate,
+            sizes=sizes,
+            count_scale=None if model.guarantee is None else model.guarantee.count_scale,
+            parameters=None if stated is None else stated.values,
+        )
 
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield what is odd about sizes, data and guarantee, and what was left out."""
@@ -287,7 +281,7 @@ class TreeSubject(Subject):
             )
         if "reconstruction" in raw and isinstance(self.bits, Measured):
             yield from self.bits.value[1]
-        yield from identifier_hint(self.identifiers[1])
+        yield from self.identifiers.looks
         yield from self.comparison.notes(suppression)
         yield from self._beside_guarantee()
         outcome, groups = raw.get("reconstruction"), raw.get("subgroups")
@@ -322,15 +316,16 @@ def _compared(
     model: DecisionTree | RuleList,
     inputs: AuditInputs,
     occupancy: Occupancy,
+    recipe: Mapping[str, Attribute],
     domains: tuple[Domain | None, Domain | None],
 ) -> DataComparison:
     """Return how training records differ from what a model and the domain, with and without the target, say."""
-    tested, (declared, domain), disclosure = attributes_of(model.literals), domains, inputs.settings.disclosure
-    if occupancy.counted is not None and declared is not None:
-        comparison = replace(compare(occupancy.counted.outside, declared, tested), counted=True)
+    (declared, domain), disclosure = domains, inputs.settings.disclosure
+    if occupancy.outside is not None and declared is not None:
+        comparison = replace(compare(occupancy.outside, declared, recipe), counted=True)
     elif occupancy.table is None or (disclosure is not None and disclosure.training == "sample"):
         return DataComparison()
     else:
-        comparison = compare_records(occupancy.table, domain, implied(model.literals), tested, inputs.suppression.below)
+        comparison = compare_records(occupancy.table, domain, recipe, recipe, inputs.suppression.below)
     n_differing, n_contrary = occupancy.differing(model)
     return replace(comparison, n_parts=len(model.cells), n_differing=n_differing, n_contrary=n_contrary)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from glassine.attacks.alignment import ErrorEstimate
-from glassine.attacks.labels import LABELS, LabelDisclosure, disclose_labels
+from glassine.attacks.label_disclosure import LABELS, LabelDisclosure, disclose_labels
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
-from glassine.attacks.values import VALUES, ValueLeakage, leak_values
+from glassine.attacks.record_matching import ErrorEstimate
+from glassine.attacks.value_leakage import VALUES, ValueLeakage, leak_values
 from glassine.auditing.capacity import CAPACITY
 from glassine.auditing.describe import describe_parts, tree_shape
 from glassine.auditing.describe_membership import describe_membership
@@ -56,7 +56,7 @@ from glassine.auditing.tree_facts import (
 from glassine.auditing.tree_figures import COUNTED, NO_DOMAIN
 from glassine.auditing.tree_figures import TreeSubject as TreeSubject
 from glassine.data.labels import Sample
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.errors import CostLimitError, parameter
 
 if TYPE_CHECKING:
@@ -77,9 +77,7 @@ MEMBERSHIP = Measurement[Any, Any](
 
 def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
     """Attack membership, with the attributes that the model knows; shadow models are of its size."""
-    if subject.inputs.public:
-        return NotApplicable(OF_THE_MODEL)
-    if subject.inputs.holdout is not None and subject.occupancy.counted is not None:
+    if subject.inputs.holdout is not None and subject.occupancy.outside is not None:
         return NotApplicable(f"membership attacks read records, but {COUNTED}")
 
     def learner(members: RecordTable) -> Any:
@@ -96,6 +94,8 @@ def attacked(
 ) -> Outcome[MembershipAttacks]:
     """Attack membership with a fixed seed: an audit can be repeated; ``usual`` is the number of shadow models."""
     # names are the columns that the model knows, learner makes an estimator like it from the members.
+    if inputs.public:
+        return NotApplicable(OF_THE_MODEL)
     if inputs.holdout is None:
         return NotApplicable(getattr(NO_HOLDOUT, "reason", ""))
     if inputs.data is None or inputs.target is None:
@@ -232,7 +232,7 @@ def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
 
 
 def _rows(subject: TreeSubject) -> Outcome[Rows]:
-    from glassine.attacks.reconstruction.records import reconstruct_records
+    from glassine.attacks.reconstruction.record_reconstruction import reconstruct_records
     from glassine.attacks.reconstruction.systems import Search
 
     if subject.domain is None:

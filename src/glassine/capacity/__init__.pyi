@@ -1,3 +1,12 @@
+from glassine.capacity.class_sizes import additive_bits as additive_bits
+from glassine.capacity.class_sizes import grid_points as grid_points
+from glassine.capacity.class_sizes import multiway_bits as multiway_bits
+from glassine.capacity.class_sizes import multiway_leaves as multiway_leaves
+from glassine.capacity.class_sizes import rule_list_bits as rule_list_bits
+from glassine.capacity.class_sizes import scorecard_bits as scorecard_bits
+from glassine.capacity.class_sizes import tree_bits as tree_bits
+from glassine.capacity.class_sizes import tree_leaves as tree_leaves
+from glassine.capacity.class_sizes import tree_length as tree_length
 from glassine.capacity.classes import COUNTS as COUNTS
 from glassine.capacity.classes import LABELS as LABELS
 from glassine.capacity.classes import DeclaredClass as DeclaredClass
@@ -6,25 +15,12 @@ from glassine.capacity.classes import multiway_class as multiway_class
 from glassine.capacity.classes import rule_list_class as rule_list_class
 from glassine.capacity.classes import scorecard_class as scorecard_class
 from glassine.capacity.classes import tree_class as tree_class
-from glassine.capacity.codes import additive_bits as additive_bits
-from glassine.capacity.codes import grid_points as grid_points
-from glassine.capacity.codes import multiway_bits as multiway_bits
-from glassine.capacity.codes import multiway_leaves as multiway_leaves
-from glassine.capacity.codes import rule_list_bits as rule_list_bits
-from glassine.capacity.codes import scorecard_bits as scorecard_bits
-from glassine.capacity.codes import tree_bits as tree_bits
-from glassine.capacity.codes import tree_leaves as tree_leaves
-from glassine.capacity.codes import tree_length as tree_length
-from glassine.capacity.counts import complexity_bits as complexity_bits
-from glassine.capacity.counts import counts_given_frame as counts_given_frame
-from glassine.capacity.counts import free_counts_bits as free_counts_bits
-from glassine.capacity.counts import mean_fit_bits as mean_fit_bits
-from glassine.capacity.counts import rounded_table_bits as rounded_table_bits
-from glassine.capacity.counts import table_bits as table_bits
-from glassine.capacity.draws import conditional_bits as conditional_bits
-from glassine.capacity.draws import design_bits as design_bits
-from glassine.capacity.draws import draw_dependence as draw_dependence
-from glassine.capacity.draws import strata_bits as strata_bits
+from glassine.capacity.exact_counts import complexity_bits as complexity_bits
+from glassine.capacity.exact_counts import counts_given_frame as counts_given_frame
+from glassine.capacity.exact_counts import free_counts_bits as free_counts_bits
+from glassine.capacity.exact_counts import mean_fit_bits as mean_fit_bits
+from glassine.capacity.exact_counts import rounded_table_bits as rounded_table_bits
+from glassine.capacity.exact_counts import table_bits as table_bits
 from glassine.capacity.exposure import certain_persons as certain_persons
 from glassine.capacity.exposure import exposed_persons as exposed_persons
 from glassine.capacity.frontiers import ball_advantage as ball_advantage
@@ -40,5 +36,9 @@ from glassine.capacity.statement import people_needed as people_needed
 from glassine.capacity.statement import rounded_up as rounded_up
 from glassine.capacity.success import design_success as design_success
 from glassine.capacity.success import fresh_success as fresh_success
+from glassine.capacity.without_replacement import conditional_bits as conditional_bits
+from glassine.capacity.without_replacement import design_bits as design_bits
+from glassine.capacity.without_replacement import draw_dependence as draw_dependence
+from glassine.capacity.without_replacement import strata_bits as strata_bits
 
 __all__: list[str]

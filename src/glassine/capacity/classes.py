@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from glassine.capacity.codes import (
+from glassine.capacity.class_sizes import (
     multiway_bits,
     multiway_leaves,
     rule_list_bits,
@@ -15,7 +15,7 @@ from glassine.capacity.codes import (
     tree_bits,
     tree_leaves,
 )
-from glassine.capacity.counts import MOST_CELLS, complexity_bits, rounded_table_bits, table_bits
+from glassine.capacity.exact_counts import MOST_CELLS, complexity_bits, rounded_table_bits, table_bits
 from glassine.errors import InvalidParameterError, check_choice, check_whole, parameter
 
 Figures: TypeAlias = Literal["labels", "counts", "rounded counts", "shares"]
@@ -91,7 +91,7 @@ class DeclaredClass:
 
     Guarantee
     ---------
-    None on its own: a bound holds only if the class was fixed before the draw. See ``codes.md``.
+    None on its own: a bound holds only if the class was fixed before the draw. See ``class_sizes.md``.
 
     Attributes
     ----------

@@ -9,11 +9,11 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Literal, TypeAlias
 
 from glassine.capacity.classes import COUNTS, DeclaredClass, Published, check_declared
-from glassine.capacity.counts import counts_given_frame
-from glassine.capacity.draws import check_delta, check_draw, conditional_bits, design_bits
+from glassine.capacity.exact_counts import counts_given_frame
 from glassine.capacity.exposure import certain_persons
 from glassine.capacity.frontiers import check_share, design_advantage, fresh_advantage
 from glassine.capacity.success import design_success, fresh_success
+from glassine.capacity.without_replacement import check_delta, check_draw, conditional_bits, design_bits
 from glassine.errors import InvalidParameterError, check_whole, parameter
 from glassine.exports import Displayed
 

@@ -106,8 +106,7 @@ def audit_command(options: AuditOptions) -> None:
             "--clean-copy writes the copy of one model, audited as a whole.",
             remedy="Audit that model alone, without --only.",
         )
-    if options.samples and not (options.together and several):
-        raise InvalidParameterError("--samples is of several tables.", remedy="Name them, and add --together.")
+    options.check_together()
     # The log of a pipeline has other readers than the report that it keeps.
     printed: Audience = "public" if options.public else "checker"
     if several and not options.together:
@@ -262,11 +261,6 @@ def _together(options: AuditOptions) -> Findings:
     domain_file = opened(options.domain)
     limits, policy_file = _limits(options)
     domain, records = read_domain(domain_file), options.records
-    if records.person is not None or records.holdout is not None or records.target is not None:
-        raise InvalidParameterError(
-            "--together judges records by the counts of the models alone.",
-            remedy="Leave --holdout, --target and --person out.",
-        )
     with in_options(OPTIONS), stages() as progress:
         models = tuple(load_whole(file, domain, options.reading.trust_pickle) for file in files)
         data = None if records.data is None else read_records(records.data, options.written, Purpose.ORDINARY, domain)
@@ -275,8 +269,10 @@ def _together(options: AuditOptions) -> Findings:
                 models=models,
                 names=tuple(path.name for path in options.models),
                 samples=None if options.samples is None else tuple(options.samples),
+                same_records=options.same_records,
             ),
             data,
+            records.target,
             domain=domain,
             policy=limits,
             settings=options.settings(statements=options.stated.value, max_steps=options.max_steps, progress=progress),
@@ -303,7 +299,7 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
     from glassine.auditing.api import audit, tested_by
     from glassine.auditing.inputs import MembershipSettings
     from glassine.formats import write_clean
-    from glassine.formats.builder import beside_target
+    from glassine.formats.loading import beside_target
     from glassine.models import TreeEnsemble
 
     records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
@@ -367,7 +363,7 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
 
 def _of_summary(file: FileContent, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
-    from glassine.learners.summaries.estimator import PrivateSummary
+    from glassine.learners.summaries.private_summary import PrivateSummary
 
     records = options.records
     files = {"--domain": options.domain, "--data": records.data, "--holdout": records.holdout}

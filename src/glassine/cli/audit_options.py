@@ -163,7 +163,8 @@ class MembershipOptions(OptionGroup, heading="Membership (needs --data, --holdou
     )
     event: str | None = option(
         "COLUMN",
-        "Of a Cox regression: column of 0/1 that says whether the time in --target is that of an event.",
+        "Of a Cox regression: column that says whether the time in --target is that of an event: 1 of 0 and 1, 2 of 1 "
+        "and 2.",
         shown="as R's formula names it",
     )
     shadow_seconds: float = option("S", "Most seconds of the shadow models.", 600.0)
@@ -355,6 +356,7 @@ class AuditOptions(OptionGroup):
         "a table, in their order.",
         shown="those without a gap",
     )
+    same_records: bool = flag("Of regressions with --together: the publisher states that all are of the same records.")
     only: list[str] | None = option(
         "NAME", "Measure this alone, such as membership or disclosure; repeat it for more.", shown="all but rows"
     )
@@ -382,6 +384,27 @@ class AuditOptions(OptionGroup):
         """Whether what is printed is for the public: the log of a pipeline has other readers than its report."""
         return self.exchange.ci is not None or self.report.audience == "public"
 
+    def check_together(self) -> None:
+        """Raise where an option is given that says nothing of several models together, or of one model."""
+        if len(self.models) < 2 or not self.together:
+            if self.samples or self.same_records:
+                named = "--samples" if self.samples else "--same-records"
+                raise InvalidParameterError(f"{named} is of several tables.", remedy="Name them, and add --together.")
+            return
+        groups: tuple[OptionGroup, ...] = (self.membership, self.disclosure, self.retrained, self.reading, self.records)
+        used = ("max_advantage", "trust_pickle", "data", "target")
+        ignored = [
+            name
+            for group in groups
+            for field, name in options_in(type(group)).items()
+            if field not in used and getattr(group, field) != getattr(type(group)(), field)
+        ]
+        if ignored:
+            raise InvalidParameterError(
+                f"--together makes no attack on records, so that {ignored[0]} has no meaning.",
+                remedy=f"Leave {' and '.join(ignored)} out.",
+            )
+
     def settings(self, **own: Any) -> AuditSettings:
         """Return the settings that audits of every kind take, and further ones of one kind."""
         from glassine.auditing.inputs import AuditSettings
@@ -398,7 +421,7 @@ class AuditOptions(OptionGroup):
 OPTIONS = {
     **options_in(StatementOptions, StabilityOptions),
     **options_of("random_state", "confidence", "min_samples_leaf", "sampling_fraction", "remedies", "time_limit"),
-    **options_of("training", "only", "samples", stated_class="--class-depth", n_shadows="--shadows"),
+    **options_of("training", "only", "samples", "same_records", stated_class="--class-depth", n_shadows="--shadows"),
     **dict.fromkeys(("largest_attack_advantage", "largest_measured_advantage"), "--max-advantage"),
     "domain=, the public bounds and categories": f"--domain FILE. {DRAFTING.removesuffix('.')}",
 }

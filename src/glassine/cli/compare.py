@@ -42,7 +42,7 @@ from glassine.records.purpose import Purpose
 if TYPE_CHECKING:
     from glassine.auditing.findings import InputFile
     from glassine.comparison import Comparison, Row, Task
-    from glassine.comparison.values import Measure
+    from glassine.comparison.comparison_results import Measure
     from glassine.domain import Domain
 
 SCHEMA = "glassine.comparison/3"
@@ -143,7 +143,7 @@ def compare_command(
     3 if there is none that holds, or members and holdout differ without the model.
     """
     from glassine.comparison import CANDIDATES, Task, compare, recommend
-    from glassine.comparison.values import CLASS_MEASURES, NUMBER_MEASURES
+    from glassine.comparison.comparison_results import CLASS_MEASURES, NUMBER_MEASURES
 
     output, as_json = report.output, report.as_json
     data, target, exclude = records.data, records.target, records.columns.names

@@ -168,7 +168,11 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
     )
     say("scrubbing the tree")
     cleaned = scrub(tree, domain, counts="remove", smallest_leaf=10, data=records)
-    of_scrubbed = in_commands(audit(cleaned.model, domain=domain, data=records))
+    of_scrubbed = in_commands(
+        audit(cleaned.model, domain=domain, data=records),
+        {"model": "scrubbed-tree.json", "domain": "domain.json"},
+        read,
+    )
     labelled = records.with_columns(pl.Series(TARGET, names))
     say("writing")
     domain.to_json(folder / "domain.json")

@@ -161,7 +161,7 @@ def make_command(
             "give either a file of records, or --queries and --domain.",
             remedy="With neither, there is nothing to explain.",
         )
-    from glassine.surrogates.settings import check_public
+    from glassine.surrogates.explainer_parameters import check_public
 
     charge = Charge(privacy.ledger, privacy.dataset)
     read = [data, records.domain, *ledger_files(privacy.ledger)]
@@ -397,7 +397,7 @@ def _labels(data: Path, source: ExplainRecords, domain: Domain, meant: dict[str,
 
 def _said(explainer: SurrogateExplainer, output: Path, measured: dict[str, Any] | None) -> str:
     from glassine.report.wording import plural
-    from glassine.surrogates.statements import reveals
+    from glassine.surrogates.release_statements import reveals
 
     release = explainer.release()
     made = plural(release.n_groups, "group")

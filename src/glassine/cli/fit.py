@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from glassine.budget import MEMORY, Budget
 from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, FitOptions, FitRequest, run
 from glassine.cli.naming import in_options, options_of
 from glassine.cli.options import OptionGroup, flag, option
@@ -21,6 +20,7 @@ from glassine.cli.training import NumberOptions, range_of
 from glassine.cli.writing import print_value
 from glassine.errors import InvalidParameterError, UnreadableFileError
 from glassine.files import read_json
+from glassine.resources import MEMORY, Budget
 
 DeltaOption = Annotated[float | None, option("NUMBER", "Delta.", shown="1e-06")]
 BinsOption = Annotated[Path | None, option("FILE", "Fixed bins, JSON: cut points, groups of values.")]
@@ -96,7 +96,7 @@ class RuleListOptions(ListOptions):
 
 def _mechanism_of(name: str) -> str:
     """Return the name of a mechanism; they are looked up here, as that imports the learner."""
-    from glassine.learners.greedy.plan import MECHANISMS
+    from glassine.learners.greedy.greedy_plan import MECHANISMS
 
     if name not in MECHANISMS:
         raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, MECHANISMS))}.")

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glassine.budget import human_bytes
 from glassine.cli.charging import Charge, ledger_files
 from glassine.cli.deferring import BEHIND_ESTIMATORS, BEHIND_KERNELS, deferred
 from glassine.cli.naming import in_own_command
@@ -66,6 +65,7 @@ from glassine.errors import (
 )
 from glassine.files import FileContent, read_once, write_text
 from glassine.records.purpose import Purpose
+from glassine.resources import human_bytes
 from glassine.scrubbing.cost import Measured, quality
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ def _estimator(
 
 def _check_persons(request: FitRequest, domain: Domain | None) -> None:
     """Refuse half of what a guarantee for persons needs; without it, remark on attributes named like identifiers."""
-    from glassine.data.inference import identifying
+    from glassine.data.identifiers import identifying
 
     budget = request.shared.budget
     if budget.person is not None and not request.private:
@@ -362,8 +362,8 @@ def _learner(request: FitRequest, number: bool) -> Any:
             return estimators.PrivateEBMRegressor if number else estimators.PrivateEBMClassifier
         return ordinary.EBMRegressor if number else ordinary.EBMClassifier
     if request.model == GREEDY:
-        from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
-        from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
+        from glassine.learners.greedy.ordinary_lists import GreedyRuleListClassifier
+        from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier
 
         return PrivateGreedyRuleListClassifier if request.private else GreedyRuleListClassifier
     from glassine.learners.exhaustive import optimal, private

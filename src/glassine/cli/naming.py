@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from glassine.cli.steps import CLASSES, DRAFT, NUMBERS, OF_ANOTHER, Given, accepting, free, is_given, option_of, step_of
-from glassine.errors import GlassineError
+from glassine.errors import GlassineError, speaks_plainly
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
@@ -39,7 +39,8 @@ DRAFTING = "Draft one with `glassine domain infer RECORDS`, or from a model with
 """Where a domain comes from."""
 
 OPTIONS_OF_KINDS = {
-    "ensemble": "`--n N`, `--learning-rate NUMBER`, `--base-rate SHARE`, `--public-cuts` and `--one-record-per-person`",
+    "ensemble": "`--n N`, `--learning-rate NUMBER`, `--base-rate SHARE`, `--unweighted`, `--public-cuts` and "
+    "`--one-record-per-person`",
     "regression": "`--n N`, `--family NAME`, `--errors model` and `--one-record-per-person`",
 }
 """Options for what publishers say of the kinds of models that have their own."""
@@ -100,6 +101,7 @@ OF_AUDITS = {
     "shadows": "--shadows",
     "sensitive": "--sensitive",
     "target": "--target",
+    "same_records": "--same-records",
     "memory_limit": "--memory-limit",
     "cpu_limit": "--cpu-limit",
 }
@@ -119,8 +121,11 @@ def in_own_command(remedy: Remedy, typed: Sequence[str], parameters: Collection[
     --------
     >>> from glassine.auditing.remedy import Retraining, remedy
     >>> smaller = remedy("Retrain: epsilon at most 1.", retraining=Retraining("epsilon at most 1", {"epsilon": 1.0}))
-    >>> in_own_command(smaller, ["fit", "tree", "a.csv", "--epsilon", "9"], {"epsilon"}).text
+    >>> again = in_own_command(smaller, ["fit", "tree", "a.csv", "--epsilon", "9"], {"epsilon"})
+    >>> again.text
     'Retrain: `glassine fit tree a.csv --epsilon 1 --overwrite`. The budgets of both fits add up.'
+    >>> again.plain
+    'Retrain: epsilon at most 1. The budgets of both fits add up.'
     """
     from glassine.auditing.remedy import CheckerText
 
@@ -143,10 +148,9 @@ def in_own_command(remedy: Remedy, typed: Sequence[str], parameters: Collection[
     step = f"{first}`{shlex.join(['glassine', *words, *['--overwrite'] * ('--overwrite' not in words)])}`"
     piece = again.piece or remedy.step
     text = remedy.text.replace(piece, step if options else f"{piece}: {step}")
-    if "--not-private" not in typed:
-        text += " The budgets of both fits add up."
+    sums = "" if "--not-private" in typed else " The budgets of both fits add up."
     public = remedy.text.public if isinstance(remedy.text, CheckerText) else remedy.text
-    return replace(remedy, text=CheckerText(text, public))
+    return replace(remedy, text=CheckerText(text + sums, public), plain=CheckerText(remedy.plain + sums, remedy.plain))
 
 
 FLAGS = ("--infer-domain", "--infer-classes", "--not-private")
@@ -207,6 +211,9 @@ def in_commands(
         entry if entry.remedy is None else replace(entry, remedy=_of_line(entry.remedy, advice, files, records))
         for entry in findings.policies
     )
+    if speaks_plainly():
+        advice = tuple(one.plainly() for one in advice)
+        policies = tuple(replace(one, remedy=None if one.remedy is None else one.remedy.plainly()) for one in policies)
     return replace(findings, advice=advice, policies=policies, holder=holder)
 
 

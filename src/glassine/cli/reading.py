@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from glassine.auditing.policy import Policy
     from glassine.auditing.samples import Unopened
     from glassine.cli.options import RecordsFileOptions
-    from glassine.data.table import RecordTable
+    from glassine.data.record_table import RecordTable
     from glassine.domain import Attribute
     from glassine.formats import EnsembleFile, ModelFile, PublishedModel
     from glassine.models import DecisionTree, RuleList
@@ -465,8 +465,8 @@ def check_target(target: str | None, data: Path | None, names: Sequence[str] | N
 
 def tell_repeats(table: RecordTable | None, person: str | None = None) -> None:
     """Warn on standard error of columns that look like identifiers and repeat, or of persons written in two ways."""
-    from glassine.data.inference import repeats
-    from glassine.data.persons import spelled_alike, spelling_advice
+    from glassine.data.identifiers import repeats
+    from glassine.data.person_counts import spelled_alike, spelling_advice
 
     if table is not None and person is not None:
         if said := spelling_advice(spelled_alike(table.frame[person].to_list())):

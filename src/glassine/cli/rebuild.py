@@ -39,12 +39,12 @@ from glassine.files import write_text
 from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
-    from glassine.attacks.alignment import ErrorEstimate
     from glassine.attacks.disclosure import CountNoise
     from glassine.attacks.outcome import Outcome
     from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
     from glassine.attacks.reconstruction.joint_result import JointReconstruction, SharedGroup
     from glassine.attacks.reconstruction.row_result import RowReconstruction
+    from glassine.attacks.record_matching import ErrorEstimate
     from glassine.auditing.findings import Findings
     from glassine.auditing.policy import Policy
     from glassine.auditing.several_models import SeveralModels

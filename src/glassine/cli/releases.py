@@ -198,7 +198,7 @@ def answer_command(
     """
     from glassine.surrogates import BlackBox
     from glassine.surrogates.explaining import explain_checked
-    from glassine.surrogates.reading import Layout
+    from glassine.surrogates.query_input import Layout
 
     if (decision is None) == (box.black_box is None):
         raise GlassineError(
@@ -336,7 +336,7 @@ def verify_command(release: ReleaseArgument, public_key: KeyOption = None, as_js
     Exit status: 0 when the release is whole and, with --public-key, signed by it; 2 if not.
     """
     from glassine.report.wording import plural
-    from glassine.surrogates.statements import reveals
+    from glassine.surrogates.release_statements import reveals
 
     file = _read(release, public_key)
     plain = {

@@ -27,8 +27,10 @@ from glassine.cli.options import (
     RequiredDomainOption,
     StepsOption,
     TargetOption,
+    number_of,
     option,
     output_option,
+    words_of,
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import (
@@ -62,7 +64,18 @@ class CopyOptions(OptionGroup, heading="The copy"):
         "Merge a tree's smallest leaves until its counts imply at most this membership advantage.",
         shown="leaves stay",
     )
+    times: str | None = option(
+        "A,B",
+        "Of a Cox regression: times, chosen without the records, at which its baseline hazard stays.",
+        shown="none of it",
+    )
     steps: StepsOption = None
+
+    @property
+    def grid(self) -> tuple[float, ...]:
+        """The times at which a baseline hazard stays."""
+        words = () if self.times is None else words_of(self.times, "--times", "numbers")
+        return tuple(number_of(word, f"--times lists {word!r}, no number.", "Leave it out.") for word in words)
 
 
 class CopyReportOptions(OptionGroup, heading="The audit of the copy"):
@@ -104,6 +117,7 @@ def scrub_command(
     from glassine.formats.judged import as_written, just_written
     from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
     from glassine.scrubbing.log import ScrubLog
+    from glassine.scrubbing.regression import scrub_regression
     from glassine.scrubbing.scrub import scrub
 
     data, target, output, smallest_leaf = audited.data, audited.target, copy.output, copy.smallest_leaf
@@ -119,7 +133,9 @@ def scrub_command(
     # Of several trees the copy is one of plain trees, whose quality is measured as that of the copy.
     before: Any = whole.model if isinstance(whole, ModelFile) else as_written(whole.model, declared)
     private = isinstance(whole, ModelFile) and relied_on(describe_guarantee(before, policy))
-    merging = bool(smallest_leaf or copy.largest_advantage)
+    merging, grid = bool(smallest_leaf or copy.largest_advantage), copy.grid
+    if grid and not (isinstance(before, RegressionModel) and before.fit.baseline):
+        raise InvalidParameterError("--times is for a Cox regression with a baseline hazard.", remedy="Leave it out.")
     if private and merging and isinstance(before, DecisionTree) and None in [c.evidence.size for c in before.cells]:
         raise InvalidParameterError(
             "this private model publishes no counts to merge leaves by, and those of the data would void its "
@@ -157,6 +173,9 @@ def scrub_command(
                 data=counted,
                 persons=person if merging and counted is not None else None,
             )
+            if grid:
+                own = scrub_regression(before, data=counted, times=grid)
+                result = replace(result, model=own.model, n_dropped=own.n_dropped)
         except CostLimitError as error:
             _end(read_from(audit(whole, records, target, **sources), model_file), error, audited)
         if copy.steps is not None:
@@ -174,11 +193,11 @@ def scrub_command(
             done["largest_advantage"] = copy.largest_advantage
             ScrubLog.of(before, result.model, declared, **done).to_json(copy.steps)
         # The files are judged, as by an audit of them: the copy is what is handed out.
-        write_model(result.model, output, overwrite=True)
+        wrote = write_model(result.model, output, overwrite=True)
         copied = read_once(output)
         first = audit(whole, records, target, **sources)
         copied_model = (
-            just_written(result.model, copied, declared)
+            just_written(result.model, copied, wrote, declared)
             if isinstance(result.model, DecisionTree | RuleList)
             else load_judged(copied, declared, trust_pickle=False)
         )

@@ -50,7 +50,7 @@ from glassine.records.purpose import Purpose
 if TYPE_CHECKING:
     from glassine.comparison.from_summary import SummaryRow
     from glassine.domain import Domain
-    from glassine.learners.summaries.estimator import PrivateSummary
+    from glassine.learners.summaries.private_summary import PrivateSummary
     from glassine.learners.summaries.reserve import Reserve
     from glassine.models import AdditiveModel, DecisionTree, RuleList
     from glassine.privacy.certificate import Certificate
@@ -134,7 +134,7 @@ def summarize_command(
 
     Exit status: 0 if the summary, or the measurement, was written, 2 if not.
     """
-    from glassine.learners.summaries.estimator import PrivateSummary
+    from glassine.learners.summaries.private_summary import PrivateSummary
 
     if (released.measure is None) != (released.summary is None):
         raise InvalidParameterError("--measure and --summary go together.", remedy="Give both, or neither.")
@@ -324,7 +324,7 @@ class _Fitted:
 def fit_from_summary(request: FitRequest, path: Path) -> None:
     """Write a model of a summary with its certificate; nothing is read but the summary, and nothing is spent."""
     from glassine.formats.json import to_dict
-    from glassine.learners.summaries.estimator import PrivateSummary
+    from glassine.learners.summaries.private_summary import PrivateSummary
 
     files = request.shared.files
     parameters = {name: value for name, value in request.parameters.items() if value is not None}
@@ -389,7 +389,7 @@ def compare_from_summary(
 ) -> None:
     """Print models of a summary by its own estimates; nothing is read but the summary, and nothing is spent."""
     from glassine.comparison.from_summary import OF_A_SUMMARY, compare_models
-    from glassine.learners.summaries.estimator import PrivateSummary
+    from glassine.learners.summaries.private_summary import PrivateSummary
 
     check_outputs([report.output], [path], overwrite=report.overwrite)
     check_ending(report.output, (".json", ".txt"), "comparisons of a summary's models are written as JSON or text")
@@ -431,7 +431,7 @@ def near_optimal_from_summary(
     path: Path, asked: str, ask: Path | None, written: RecordsFileOptions, report: ComparedOptions
 ) -> None:
     """Print the report on a summary's near-optimal trees; no training record is read, and nothing is spent."""
-    from glassine.learners.summaries.estimator import PrivateSummary
+    from glassine.learners.summaries.private_summary import PrivateSummary
     from glassine.report import near_optimal_page, render_html, render_text
 
     check_outputs([report.output], [path, ask], overwrite=report.overwrite)

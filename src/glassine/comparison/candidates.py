@@ -16,8 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine.comparison.records import Target
-from glassine.comparison.values import Kind
+from glassine.comparison.comparison_results import Kind
+from glassine.comparison.seeded_splits import Target
 from glassine.domain import Category, Domain
 
 CONSTANT = "constant"

@@ -11,7 +11,7 @@ from typing import Any
 
 from glassine.errors import InvalidParameterError, check_whole, parameter
 from glassine.learners.summaries.estimates import SummaryEstimate
-from glassine.learners.summaries.estimator import PrivateSummary
+from glassine.learners.summaries.private_summary import PrivateSummary
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 
 OF_A_SUMMARY = ("tree", "rule-list", "additive", "scorecard")

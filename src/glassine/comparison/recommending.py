@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from glassine.comparison.candidates import CONSTANT
-from glassine.comparison.values import CLASS_MEASURES, LESS_IS_BETTER, NUMBER_MEASURES, Comparison, Mean, Measure, Row
+from glassine.comparison.comparison_results import (
+    CLASS_MEASURES,
+    LESS_IS_BETTER,
+    NUMBER_MEASURES,
+    Comparison,
+    Mean,
+    Measure,
+    Row,
+)
 from glassine.errors import InvalidParameterError, parameter
 from glassine.exports import DisplayedToCheckers
 from glassine.models.quality import LOPSIDED

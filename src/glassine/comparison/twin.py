@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.attack_model import errors_of, predicts_number
-from glassine.attacks.membership.intervals import (
+from glassine.attacks.membership.confidence_intervals import (
     Estimate,
     clopper_pearson,
     newcombe,
@@ -30,10 +30,10 @@ from glassine.attacks.membership.result import MembershipResult
 from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
 from glassine.attacks.outcome import Measured
 from glassine.comparison.candidates import CANDIDATES, Shape, encoded
-from glassine.comparison.records import ClassTarget, Labelled, NumberTarget, read_labelled
-from glassine.data.inference import columns as read_columns
-from glassine.data.inference import eager
+from glassine.comparison.seeded_splits import ClassTarget, Labelled, NumberTarget, read_labelled
 from glassine.data.labels import Sample
+from glassine.data.record_table import columns as read_columns
+from glassine.data.record_table import eager
 from glassine.domain import Category, Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.exports import DisplayedToCheckers

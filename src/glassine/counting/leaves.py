@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import overload
 
-from glassine.budget import current
 from glassine.counting.regions import BETWEEN, Region
-from glassine.counting.space import Box, Measure, NumberFactor, Part, Space
+from glassine.counting.space import Measure, NumberFactor, Part, Space
 from glassine.domain import Literal
+from glassine.resources import current
 
 BYTES = 500
 """Memory of a leaf over ten factors."""
@@ -47,11 +47,10 @@ class LeafRegions(Sequence[Region]):
         for number, path in enumerate(paths):
             if number % BETWEEN == 0:
                 current().ask_time("counting regions")
-            shared = 0
-            for own, other in zip(path, before, strict=False):
-                if own is not other:
-                    break
-                shared += 1
+            # From the end, where one or two conditions differ: paths are long.
+            shared = min(len(path), len(before))
+            while shared and (path[shared - 1] is not before[shared - 1] or path[:shared] != before[:shared]):
+                shared -= 1
             del states[shared + 1 :]
             for literal in path[shared:]:
                 states.append(self._narrowed(states[-1], literal))
@@ -59,7 +58,7 @@ class LeafRegions(Sequence[Region]):
             before = path
 
     def _narrowed(self, parts: dict[int, Part], literal: Literal) -> dict[int, Part]:
-        index = self._space.factor_of(literal.attribute)
+        index = self._space.factor_of[literal.attribute]
         factor, old = self._space.factors[index], parts.get(index)
         new = factor.stretch(literal) if isinstance(factor, NumberFactor) and not isinstance(old, int) else None
         if new is not None:
@@ -84,53 +83,41 @@ class LeafRegions(Sequence[Region]):
         first, last, gap = part
         return before[last] - before[first] + (before[-1] - before[-2] if gap else 0)
 
+    def scaled(self, factor: int, part: Part) -> tuple[int, int]:
+        """Return the measures of a part of a factor, and of the factor, as whole numbers of the same scale."""
+        return self._scaled(factor, part), self._sums_of(factor)[0][-1]
+
     @cached_property
     def counts(self) -> list[int]:
         """Measure of each leaf over the tested factors, times the product of their scales."""
-        tested = sorted(self._space.tested)
-        totals = {factor: self._sums_of(factor)[0][-1] for factor in tested}
-        weights: dict[int, dict[Part, int]] = {factor: {} for factor in tested}
-        out = []
-        for parts in self.parts:
-            count = 1
-            for factor in tested:
-                part = parts.get(factor)
-                if part is None:
-                    count *= totals[factor]
-                    continue
-                weighed = weights[factor]
-                if part not in weighed:
-                    weighed[part] = self._scaled(factor, part)
-                count *= weighed[part]
-            out.append(count)
+        out = [1] * len(self.parts)
+        for factor in sorted(self._space.tested):
+            own = [parts.get(factor) for parts in self.parts]
+            weighed = {part: self._scaled(factor, part) for part in set(own) if part is not None}
+            total = self._sums_of(factor)[0][-1]
+            out = [count * (total if part is None else weighed[part]) for count, part in zip(out, own, strict=True)]
         return out
 
     @cached_property
-    def _scale(self) -> int:
-        return math.prod(self._sums_of(factor)[1] for factor in self._space.tested)
-
-    def _measure(self, count: int) -> Measure:
-        measure = count if self._scale == 1 else Fraction(count, self._scale)
-        return measure * self._space.untested
+    def _unit(self) -> Measure:
+        """Measure of one of :attr:`counts`."""
+        scale = math.prod(self._sums_of(factor)[1] for factor in self._space.tested)
+        return self._space.untested if scale == 1 else Fraction(self._space.untested) / scale
 
     @cached_property
     def measures(self) -> list[Measure]:
         """Number of records of each leaf, or its volume."""
-        return [self._measure(count) for count in self.counts]
+        return [count * self._unit for count in self.counts]
 
     @cached_property
     def covered(self) -> Measure:
         """Measure of all leaves together."""
-        return self._measure(sum(self.counts))
+        return sum(self.counts) * self._unit
 
     @cached_property
     def total(self) -> int:
         """Measure of the whole space, as in :attr:`counts`."""
         return math.prod(self._sums_of(factor)[0][-1] for factor in self._space.tested)
-
-    def box(self, parts: Mapping[int, Part]) -> Box:
-        """Return what a leaf allows as masks."""
-        return {factor: self._space.mask(factor, part) for factor, part in parts.items()}
 
     def __len__(self) -> int:
         return len(self.parts)
@@ -141,5 +128,5 @@ class LeafRegions(Sequence[Region]):
     def __getitem__(self, index: slice) -> list[Region]: ...
     def __getitem__(self, index: int | slice) -> Region | list[Region]:
         if isinstance(index, slice):
-            return [Region(self.box(parts)) for parts in self.parts[index]]
-        return Region(self.box(self.parts[index]))
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return Region({factor: self._space.mask(factor, part) for factor, part in self.parts[index].items()})

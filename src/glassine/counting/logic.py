@@ -51,7 +51,7 @@ class LiteralLogic:
         kept: list[tuple[int, int, int, Literal]] = []
         seen: set[tuple[int, int]] = set()
         for position, literal in enumerate(dict.fromkeys(literals)):
-            block = space.factor_of(literal.attribute)
+            block = space.factor_of[literal.attribute]
             # Literals that differ on missing values alone are different.
             possible = space.factors[block].possible
             mask = space.box([literal])[block] & possible
@@ -84,7 +84,7 @@ def complete_atoms(space: Space, literals: Sequence[Literal]) -> list[int]:
     full = [factor.present for factor in space.factors]
     for literal in literals:
         # Attributes that are tied to others are never missing.
-        factor = space.factor_of(literal.attribute)
+        factor = space.factor_of[literal.attribute]
         present, possible = space.factors[factor].present, space.factors[factor].possible
         mask = space.box([literal])[factor]
         if mask & present in (0, present) and mask & possible not in (0, possible):

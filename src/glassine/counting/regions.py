@@ -12,16 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import chain
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
 import numpy as np
 
-from glassine.budget import current
 from glassine.counting.space import Box, Measure, Space, bits
 from glassine.domain.domain import product
 from glassine.errors import CountingLimitError, UndefinedMeasureError, parameter
 from glassine.records.arrays import Array, Indices
+from glassine.resources import current
 
 Clause: TypeAlias = tuple[tuple[int, int], ...]
 """A box to leave out, as sorted pairs of factor and mask; each mask a proper part of what is allowed."""
@@ -164,9 +165,10 @@ class RegionCounter:
         space = self._space
         out = np.full((size, len(space.factors)), -1, dtype=np.intp)
         clauses = self._clauses(region)
-        if clauses is None or not self._measure(region, self._bound(region)):
+        # A box alone, as a leaf is, was found not to be empty; its factors are drawn one by one.
+        if clauses is None or (clauses and not self._measure(region, self._bound(region))):
             raise UndefinedMeasureError("the region is empty, so there is no record to draw.")
-        if size:
+        if clauses and size:
             self._sample(clauses, region.inside, np.arange(size), out, rng)
         for factor in range(len(space.factors)):
             rows = np.flatnonzero(out[:, factor] < 0)
@@ -193,7 +195,7 @@ class RegionCounter:
             # A box that misses the inside somewhere leaves out nothing.
             if all(mask for _, mask in clause):
                 clauses.add(tuple(clause))
-        return _uncovered(frozenset(clauses))
+        return _uncovered(frozenset(clauses)) if clauses else frozenset()
 
     def _count(self, clauses: frozenset[Clause], inside: Box) -> Measure:
         """Measure, over the factors of the clauses alone, of what no clause covers."""
@@ -335,6 +337,47 @@ class RegionCounter:
             self._chances[factor, mask] = atoms, cumulated / cumulated[-1]
         atoms, cumulated = self._chances[factor, mask]
         return np.asarray(atoms[np.searchsorted(cumulated, rng.random(size), side="right")])
+
+
+class RuleRegions(Sequence[Region]):
+    """The regions of rules, in order: of the rules whose box holds a record, the first takes it.
+
+    They have the figures of :class:`~glassine.counting.leaves.LeafRegions`, and are counted when one is asked for.
+    """
+
+    def __init__(self, boxes: Sequence[Box], counter: RegionCounter) -> None:
+        self._boxes, self._counter = boxes, counter
+
+    @cached_property
+    def _measured(self) -> list[tuple[Region, Measure]]:
+        return [*measured_in_order(self._boxes, self._counter)]
+
+    @cached_property
+    def measures(self) -> list[Measure]:
+        """Number of possible records of each rule, or their volume."""
+        return [measure for _, measure in self._measured]
+
+    @property
+    def counts(self) -> list[Measure]:
+        """What is 0 of a rule that can hold no record: its measure."""
+        return self.measures
+
+    @property
+    def covered(self) -> Measure:
+        """Measure of all rules together."""
+        return sum(self.measures, start=0)
+
+    def __len__(self) -> int:
+        return len(self._boxes)
+
+    @overload
+    def __getitem__(self, index: int) -> Region: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Region]: ...
+    def __getitem__(self, index: int | slice) -> Region | list[Region]:
+        if isinstance(index, slice):
+            return [region for region, _ in self._measured[index]]
+        return self._measured[index][0]
 
 
 def _uncovered(clauses: frozenset[Clause]) -> frozenset[Clause]:

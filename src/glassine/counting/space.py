@@ -15,7 +15,7 @@ import numpy as np
 from glassine.domain import Between, Binary, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar, exact
 from glassine.domain.domain import product
-from glassine.domain.measures import measures
+from glassine.domain.grid import measures
 from glassine.domain.shares import Shares
 from glassine.errors import InvalidModelError, first_of
 from glassine.records.arrays import AnyArray, Indices
@@ -208,7 +208,8 @@ class ListFactor:
         )
         atom_of = {i: atom for atom, members in enumerate(self._classes) for i in members}
         self._masks = {
-            literal: _mask_of({atom_of[i] for i in members}) ^ (self.possible if _is_rest(literal) else 0)
+            literal: _mask_of({atom_of[i] for i in members})
+            ^ (self.possible if isinstance(literal, OneOf) and literal.negated else 0)
             for literal, members in named.items()
         }
 
@@ -262,17 +263,12 @@ def _check_values(literal: Literal, domain: Domain) -> None:
             )
 
 
-def _is_rest(literal: Literal) -> bool:
-    """Return whether a literal holds on all values but those that it names."""
-    return isinstance(literal, OneOf) and literal.negated
-
-
 def _named(
     literal: Literal,
     items: Sequence[tuple[Scalar | None, ...]],
     places: Mapping[str, Mapping[Scalar | None, Sequence[int]]],
 ) -> list[int]:
-    """Return the items that a literal names: those on which it holds, or with ``_is_rest`` does not, in order."""
+    """Return the items that a literal names: those on which it holds, or of a negated ``OneOf`` does not, in order."""
     # Of thousands of values a literal names few: what is done follows from these.
     own = places[literal.attribute]
     if isinstance(literal, OneOf):
@@ -364,34 +360,23 @@ class Space:
             elif name not in tied:
                 shares = domain.shares.get(name) if by_shares else None
                 self.factors.append(_factor(name, domain, used.get(name, ()), shares))
-        self._factor_of = {name: i for i, factor in enumerate(self.factors) for name in factor.attributes}
-        self.tested = frozenset(self._factor_of[name] for name in used)
+        self.factor_of = {name: i for i, factor in enumerate(self.factors) for name in factor.attributes}
+        self.tested = frozenset(self.factor_of[name] for name in used)
         self._masks: dict[Literal, int] = {}
         self._measures: list[dict[int, Measure]] = [{} for _ in self.factors]
         self._before: dict[int, list[Measure]] = {}
         self.full = [(1 << len(factor.weights)) - 1 for factor in self.factors]
         self.totals: list[Measure] = [sum(factor.weights, start=0) for factor in self.factors]
-
-    @cached_property
-    def total(self) -> Measure:
-        """Measure of the whole space."""
-        return self.untested * product([self.totals[factor] for factor in self.tested])
-
-    @cached_property
-    def untested(self) -> Measure:
-        """Measure of the factors that no literal constrains."""
-        return product([total for factor, total in enumerate(self.totals) if factor not in self.tested])
-
-    def factor_of(self, attribute: str) -> int:
-        """Return the index of the factor that fixes an attribute."""
-        return self._factor_of[attribute]
+        # Measures of the factors that no literal constrains, and of the whole space.
+        self.untested = product([total for factor, total in enumerate(self.totals) if factor not in self.tested])
+        self.total = self.untested * product([self.totals[factor] for factor in self.tested])
 
     def box(self, literals: Iterable[Literal]) -> Box:
         """Return the records that satisfy a conjunction; a factor with mask 0 makes it empty."""
         box: Box = {}
         for literal in literals:
             mask = self._masks.get(literal)
-            index = self._factor_of[literal.attribute]
+            index = self.factor_of[literal.attribute]
             if mask is None:
                 mask = self._masks[literal] = self.factors[index].mask(literal)
             box[index] = box.get(index, self.full[index]) & mask

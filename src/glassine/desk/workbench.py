@@ -50,6 +50,22 @@ def _classes(asked: Mapping[str, Any]) -> list[str]:
     return classes
 
 
+def _range(asked: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return the range that was stated of a number, None where the domain declares it or there are classes."""
+    text = text_of(asked, "range")
+    if not text:
+        return None
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        low = high = math.nan
+    if not -math.inf < low < high < math.inf:
+        raise RefusedActionError("a range is two numbers, the lower first, such as 0, 100.", field="range")
+    if text_of(asked, "classes"):
+        raise RefusedActionError("a column has either classes or a range.", remedy="Leave one out.", field="range")
+    return low, high
+
+
 class Workbench:
     """What an analyst does with the files of a desk.
 
@@ -355,9 +371,10 @@ class Workbench:
             kind=kind,
             target=target,
             classes=_classes(asked),
+            target_range=_range(asked),
             n_records=n_records,
         )
-        figures = await simulation.run(self._audits.workers, self._desk.own)
+        figures = await simulation.run(self._audits.workers)
         self._simulated = {"domain": domain.name, "kind": FITS[kind], "target": target, **figures}
         return {}
 
@@ -387,6 +404,7 @@ class Workbench:
         words = (
             *("fit", values["kind"], f"./{records}", "--target", values["target"]),
             *((f"--classes={','.join(classes)}",) if (classes := _classes(asked)) else ()),
+            *((f"--target-range={limits[0]!r},{limits[1]!r}",) if (limits := _range(asked)) else ()),
             *("--domain", public, "--epsilon", values["epsilon"]),
             *("--ledger", str(self._desk.folder.path / ledger.name), "--dataset", values["account"]),
             *("-o", "model.json", "--certificate", "certificate.json"),

@@ -35,7 +35,6 @@ from glassine.models.transform import rewritten
 from glassine.models.tree import Branch, DecisionTree, Node
 
 Key = TypeVar("Key", bound=Hashable)
-Read = TypeVar("Read")
 
 COMPLETE_RECORDS = (
     'if it was fitted on complete records, drop "missing" from the domain and leave records with gaps out of the data.'
@@ -166,17 +165,6 @@ def feature_names(
             remedy="Give a domain with one attribute a feature, in order; state the target if it is one of them.",
         )
     return domain.names
-
-
-def beside_target(read: Callable[[Domain | None], Read], domain: Domain | None, target: str | None) -> Read:
-    """Return what is read with a domain, without its target where the domain names the features by their order."""
-    try:
-        return read(domain)
-    except UnnamedFeaturesError:
-        rest = [name for name in domain or () if name != target]
-        if domain is None or not 0 < len(rest) < len(domain):
-            raise
-        return read(domain.restrict(rest))
 
 
 def can_be_missing(name: str, domain: Domain | None, stated: bool) -> bool:

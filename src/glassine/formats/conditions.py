@@ -11,7 +11,7 @@ import numpy as np
 
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import Scalar
-from glassine.domain.literals import attributes_of, between_text, complement, number
+from glassine.domain.literals import between_text, complement, number
 from glassine.domain.prefixes import prefixes as prefixes_of
 from glassine.domain.single import WHOLE, side_text, single_bound, single_sides
 from glassine.errors import InvalidModelError, UnsupportedModelError, first_of
@@ -269,13 +269,16 @@ def conformed(model: M, domain: Domain | None) -> M:
     # missing values stay. The model itself is returned where nothing changes.
     if domain is None:
         return model
-    for name in attributes_of(model.literals):
+    for name in model.tested:
         require(name, domain, "the model tests")
     # A threshold that no missing value satisfies is in the terms of every domain, and most conditions are such.
     spoken = [literal for literal in model.literals if literal.missing or not isinstance(literal, Between)]
     plain = {literal: new for literal in spoken if (new := _declared(literal, domain)) is not literal}
     if plain:
-        model = rewritten(model, literal=lambda literal: plain.get(literal, literal))
+        names = {literal.attribute for literal in plain}
+        model = rewritten(
+            model, literal=lambda literal: plain.get(literal, literal) if literal.attribute in names else literal
+        )
     check_conditions(model, domain)
     return model
 
@@ -369,7 +372,7 @@ def outcomes(model: DecisionTree | RuleList) -> tuple[Scalar | None, ...]:
 
 def compared_values(model: DecisionTree | RuleList) -> dict[str, tuple[Scalar, ...]]:
     """Return for each tested attribute the values that it is compared with, each once, in order."""
-    out: dict[str, dict[Scalar, None]] = {name: {} for name in attributes_of(model.literals)}
+    out: dict[str, dict[Scalar, None]] = {name: {} for name in model.tested}
     for literal in model.literals:
         if not isinstance(literal, Between):
             out[literal.attribute].update(dict.fromkeys(literal.values))

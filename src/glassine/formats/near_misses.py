@@ -9,6 +9,7 @@ from typing import Any
 
 from glassine.errors import UnsupportedModelError
 from glassine.formats.format import Content
+from glassine.formats.printed.baselines import is_baseline
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,19 @@ NEAR_MISSES = (
         _text(r"(lhs +rhs |(\[[0-9]{1,9}\] +)?\{[^{}\"\n]{0,500}\} *=> *\{)"),
         "a list of association rules, which have no order and no default",
         AS_RULES,
+    ),
+    NearMiss(
+        "text",
+        is_baseline,
+        "a baseline hazard without the Cox regression that it is of",
+        "Save both in one file, the summary first: print(summary(model)); print(basehaz(model)). In Python, "
+        "print(results.summary()); print(results.baseline_cumulative_hazard).",
+    ),
+    NearMiss(
+        "text",
+        lambda text: _text(r"Call:\s{0,20}\n?\s*(stats::)?(lm|glm)\(")(text) and "Std. Error" not in text,
+        "a regression as R prints it without its errors",
+        "Save what print(summary(model)) prints.",
     ),
     NearMiss(
         "text",

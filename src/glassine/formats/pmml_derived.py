@@ -12,8 +12,8 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.single import single
 from glassine.errors import UnsupportedModelError
 from glassine.formats.pmml_documents import Element
-from glassine.formats.regions import NOTHING, Region
 from glassine.formats.sklearn.encodings import FORWARD, Number, Step
+from glassine.formats.value_sets import NOTHING, Region
 
 Part: TypeAlias = Scalar | tuple[Step, ...] | None
 """What a field is for some values of another: a constant, an increasing function of the number, or missing."""

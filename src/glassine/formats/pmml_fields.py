@@ -17,8 +17,8 @@ from glassine.formats.conditions import attribute_of, damaged, near, require
 from glassine.formats.pmml_derived import NUMBERS as NUMERIC
 from glassine.formats.pmml_derived import STEPS, DerivedFields, Pieces
 from glassine.formats.pmml_documents import Element
-from glassine.formats.regions import NOTHING, NUMBERS, TEXTS, Region, declared, within
 from glassine.formats.sklearn.encodings import Step
+from glassine.formats.value_sets import NOTHING, NUMBERS, TEXTS, Region, declared, within
 
 NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
 

@@ -20,8 +20,8 @@ from glassine.formats.conditions import attribute_of, binary, damaged, with_miss
 from glassine.formats.pmml_derived import same
 from glassine.formats.pmml_documents import Element
 from glassine.formats.pmml_fields import Fields, Role, Values, number_of, tested_field, typed, value_of, values_of
-from glassine.formats.regions import NOTHING, NUMBERS, TEXTS, Region, literal_of_region, region_of, within
 from glassine.formats.sklearn.encodings import Number
+from glassine.formats.value_sets import NOTHING, NUMBERS, TEXTS, Region, literal_of_region, region_of, within
 
 PREDICATES = ("True", "False", "SimplePredicate", "CompoundPredicate", "SimpleSetPredicate")
 OPERATORS = {"lessThan": "<", "lessOrEqual": "<=", "greaterThan": ">", "greaterOrEqual": ">="}

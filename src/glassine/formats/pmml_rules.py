@@ -23,7 +23,7 @@ from glassine.formats.pmml_predicates import (
     speaks_of_gaps,
     the_predicate,
 )
-from glassine.formats.regions import NUMBERS, Region
+from glassine.formats.value_sets import NUMBERS, Region
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.evidence import Evidence

@@ -37,7 +37,7 @@ from glassine.formats.pmml_predicates import (
     speaks_of_gaps,
     the_predicate,
 )
-from glassine.formats.regions import NOTHING, Region, region_of
+from glassine.formats.value_sets import NOTHING, Region, region_of
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 

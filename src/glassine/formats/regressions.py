@@ -12,7 +12,7 @@ from glassine.domain import Binary, Category, Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import float_of, require
-from glassine.formats.printed.conditions import plain
+from glassine.formats.printed.rule_conditions import plain
 from glassine.models.additive import LINKS as BINNED_LINKS
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins
@@ -142,6 +142,7 @@ class RegressionBuilder:
         self.intercept_errors: list[float] | None = None
         self.effects: list[Effect] = []
         self.n_parameters = 0
+        self.has_intercept = False  # Whether a row is of it
         self._rows: set[str] = set()
 
     def row(self, name: str, coefficient: str, error: str | None = None) -> None:
@@ -154,6 +155,7 @@ class RegressionBuilder:
             raise UnsupportedModelError(f"{self.what} has more than {MOST_ROWS:,} rows.")
         spread = float("nan") if error is None else number(error)
         if name in INTERCEPTS:
+            self.has_intercept = True
             self.intercept[0] += value
             self.intercept_errors = None if spread != spread else [spread]
             return
@@ -273,6 +275,10 @@ def as_binned(model: RegressionModel) -> RegressionModel | AdditiveModel:
         target=model.target,
         source=model.source,
     )
+
+
+OF_CLUSTERS = ("cluster", "hac-panel", "hac-groupsum", "nw-panel", "nw-groupsum")
+"""How statsmodels calls errors of records that come in groups, such as several of one person."""
 
 
 def flag(table: Mapping[str, str], key: str) -> bool | None:

@@ -15,11 +15,11 @@ from glassine.learners.exhaustive.private import PrivateRuleListClassifier as Pr
 from glassine.learners.exhaustive.private import PrivateTreeClassifier as PrivateTreeClassifier
 from glassine.learners.exhaustive.private import PrivateTreeRegressor as PrivateTreeRegressor
 from glassine.learners.exhaustive.sizes import suggested_depth as suggested_depth
-from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier as PrivateGreedyRuleListClassifier
-from glassine.learners.greedy.rule_list import GreedyRuleListClassifier as GreedyRuleListClassifier
+from glassine.learners.greedy.ordinary_lists import GreedyRuleListClassifier as GreedyRuleListClassifier
+from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier as PrivateGreedyRuleListClassifier
 from glassine.learners.multiway_tree import MultiwayTreeClassifier as MultiwayTreeClassifier
 from glassine.learners.search import PrivateSearchCV as PrivateSearchCV
-from glassine.learners.summaries.estimator import PrivateSummary as PrivateSummary
+from glassine.learners.summaries.private_summary import PrivateSummary as PrivateSummary
 from glassine.learners.summaries.reserve import Reserve as Reserve
 
 __all__: list[str]

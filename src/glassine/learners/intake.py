@@ -30,7 +30,7 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.domain import check_domain
 from glassine.errors import InvalidDataError
 from glassine.learners.budget import CLASSES_FROM_DATA, warn_of
-from glassine.learners.reading import (
+from glassine.learners.training_data import (
     EngineIntake,
     as_frame,
     check_target,

@@ -108,7 +108,7 @@ class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
             tuple(_Growth(intake, rules).nodes()),
             attributes=intake.domain.names,
             classes=intake.classes,
-            source="glassine.learners.MultiwayTreeClassifier",
+            source=f"glassine.{type(self).__name__}",
         )
         return fitted(intake, model, self._certificate(intake))
 

@@ -21,13 +21,13 @@ from glassine.formats import fingerprint
 from glassine.learners.budget import LARGEST_EPSILON, check_number, relation_of
 from glassine.learners.estimator import PrivateParameters, tags_of_domain
 from glassine.learners.intake import metadata_of, read_training
-from glassine.learners.reading import in_memory
+from glassine.learners.training_data import in_memory
 from glassine.models.guarantee import LONGEST_SETTING
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
+from glassine.privacy.private_selection import RunCount
 from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import EXACT_DRAWS, Paid, Price
-from glassine.privacy.selection import RunCount
 from glassine.records.arrays import AnyArray, Array
 from glassine.sealed.accounts import FitAccount
 from glassine.sealed.door import PrivateLearner, keep
@@ -165,7 +165,7 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
     -----
     Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, or with ``persons`` all
     records of one person, of everything that is kept; delta is 0 unless the estimator needs one. See ``search.md``,
-    ``privacy/selection.md`` and :attr:`certificate_`.
+    ``privacy/private_selection.md`` and :attr:`certificate_`.
 
     Assumptions: As for the estimator; the grid and all parameters are public. Running time, which depends on the number
     of fits, is not observed.

@@ -12,9 +12,9 @@ from glassine.compiling import compiled
 from glassine.data.slices import Progress
 from glassine.microaggregation import kd_tree as kd_search
 from glassine.microaggregation import scan
+from glassine.microaggregation.dissimilarity import Metric
 from glassine.microaggregation.kd_tree import build
-from glassine.microaggregation.metric import Metric
-from glassine.microaggregation.reading import Unscaled
+from glassine.microaggregation.record_encoding import Unscaled
 from glassine.microaggregation.scan import (
     Ungrouped,
     farthest,

@@ -15,8 +15,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError, check_whole, parameter
 from glassine.exports import DisplayedToCheckers
-from glassine.microaggregation.mdav import Mixed, ScaledRecords, closest
-from glassine.microaggregation.metric import (
+from glassine.microaggregation.dissimilarity import (
     GAP,
     SQUARED_GAP,
     Metric,
@@ -24,7 +23,8 @@ from glassine.microaggregation.metric import (
     metric_of,
     read_records,
 )
-from glassine.microaggregation.reading import Unscaled
+from glassine.microaggregation.mdav import Mixed, ScaledRecords, closest
+from glassine.microaggregation.record_encoding import Unscaled
 from glassine.microaggregation.scan import group_means, on_grid, word_bits
 from glassine.records.arrays import AnyArray, Array, Ints
 

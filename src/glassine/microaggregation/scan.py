@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import compiled
-from glassine.microaggregation.metric import GAP, SQUARED_GAP
+from glassine.microaggregation.dissimilarity import GAP, SQUARED_GAP
 from glassine.records.arrays import AnyArray, Array, Ints
 
 # Sums of attributes that lose no bit, in any order of adding and removing records. A float sum depends on its order, so

@@ -10,16 +10,16 @@ from typing import Any
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import InvalidModelError, first_of, parameter
 from glassine.exports import Displayed
+from glassine.models.additive_scores import ScoringModel
 from glassine.models.bins import checked_range
 from glassine.models.evidence import SizeOrigin, are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
-from glassine.models.linear import linear
 from glassine.models.regression import RegressionModel
 from glassine.models.rounding import rounded
 from glassine.models.scorecard import Scorecard, card_items, check_card
-from glassine.models.scoring import ScoringModel
 from glassine.models.shapes import COVERAGE, ShapeFunction, bands, term_importance
 from glassine.models.terms import Edit, Term, finite_array
+from glassine.models.to_linear import linear
 
 LINKS = ("identity", "log", "logit", "softmax")
 """How a score becomes a prediction: unchanged, as the logarithm of a mean, as the log-odds of the second class, or one
@@ -223,7 +223,7 @@ class AdditiveModel(Displayed, ScoringModel):
         Guarantee
         ---------
         That of the model: the lines follow from the published scores, counts and ranges alone; see
-        ``models/linear.md``.
+        ``models/to_linear.md``.
 
         Raises
         ------

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from typing import Any, TypeAlias
 from typing import Literal as OneOfTexts
@@ -14,7 +15,7 @@ import numpy as np
 
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.domain.literals import all_of, without_closed
+from glassine.domain.literals import all_of, attributes_of, without_closed
 from glassine.errors import InvalidModelError, parameter
 from glassine.models.guarantee import Guarantee
 from glassine.records.arrays import AnyArray, Array, Indices
@@ -295,6 +296,11 @@ class Model(ABC):
     @abstractmethod
     def literals(self) -> tuple[Literal, ...]:
         """Every literal of the model, each once."""
+
+    @cached_property
+    def tested(self) -> tuple[str, ...]:
+        """The attributes that its literals speak of, each once, in order of first use."""
+        return attributes_of(self.literals)
 
     @abstractmethod
     def apply(self, data: object) -> Indices:

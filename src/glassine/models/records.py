@@ -19,7 +19,7 @@ from glassine.domain.literals import Between, attributes_of
 from glassine.domain.prefixes import Prefix, prefixes
 from glassine.errors import InvalidDataError
 from glassine.records.arrays import Bools, Indices
-from glassine.records.cells import Flag
+from glassine.records.cells import NUMBER, Flag
 from glassine.records.columns import ConformedColumns, holds_of_numbers, values_of
 from glassine.records.containers import batches, check_width, schema
 from glassine.records.flags import settled, wide
@@ -175,19 +175,16 @@ def _implied(literals: Sequence[Literal]) -> Category | Real:
     listed: dict[Any, None] = {}
     for literal in literals:
         if isinstance(literal, Between):
-            return Real(-LARGEST, LARGEST, missing=True)
+            return NUMBER
         for value in literal.values:
             for one in (Prefix(value.start), *value.but) if isinstance(value, Prefix) else (value,):
                 listed[Prefix(one.start) if isinstance(one, Prefix) else one] = None
     if prefixes(listed):
         listed = {value: None for value in listed if isinstance(value, str)}
     # A literal that speaks of missing values alone lists none.
-    return Category(tuple(_plain(listed)) or (0,), missing=True)
-
-
-def _plain(values: Iterable[Scalar]) -> Iterable[Scalar]:
-    """Yield values that a category can list: a number beyond them is the value of no record."""
-    return (value for value in values if isinstance(value, str) or abs(value) <= LARGEST)
+    # A number beyond those that a category can list is the value of no record.
+    possible = tuple(value for value in listed if isinstance(value, str) or abs(value) <= LARGEST)
+    return Category(possible or (0,), missing=True)
 
 
 def truths_of(literal: Literal, values: Sequence[Scalar]) -> Bools:

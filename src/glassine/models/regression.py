@@ -9,9 +9,9 @@ from typing import Literal as OneOfTexts
 
 import numpy as np
 
-from glassine.domain import Category, Real
-from glassine.domain.attributes import LARGEST, Attribute, Scalar, is_name, is_scalar, is_whole
-from glassine.errors import InvalidModelError, check_choice, parameter
+from glassine.domain import Category
+from glassine.domain.attributes import Attribute, Scalar, is_name, is_scalar, is_whole
+from glassine.errors import InvalidDataError, InvalidModelError, check_choice, parameter
 from glassine.exports import Displayed
 from glassine.models.effects import Effect, Equal, Factor, Power, numbers_of
 from glassine.models.evidence import check_classes, check_guarantee, class_array
@@ -19,7 +19,9 @@ from glassine.models.guarantee import Guarantee
 from glassine.models.records import n_records, named
 from glassine.models.terms import LARGEST_SCORE
 from glassine.records.arrays import AnyArray, Array
+from glassine.records.cells import NUMBER
 from glassine.records.columns import ConformedColumns, values_of
+from glassine.records.containers import schema
 from glassine.records.reading import read_checked
 
 LINKS = ("identity", "log", "logit", "probit", "cloglog", "softmax", "cox")
@@ -36,7 +38,10 @@ FAMILIES = {
 """The families of outcomes, each with the link that is meant where none is named."""
 OF_CLASSES = ("logit", "probit", "cloglog", "softmax")
 ERRORS = ("model", "robust")
-SPECIAL = ("weights", "offset", "strata", "grouped outcome", "records of intervals", "random effects", "smooth terms")
+SPECIAL = (
+    *("weights", "offset", "strata", "grouped outcome", "records of intervals", "random effects", "smooth terms"),
+    "clusters of records",
+)
 """What a fit may have that changes what its figures mean."""
 PUBLISHED = ("residuals", "covariance matrix", "design matrix", "scaler")
 """What a file may hold of the training data beside coefficients, errors and statistics."""
@@ -240,6 +245,12 @@ class RegressionModel(Displayed):
         return len(self.intercept)
 
     @property
+    def has_intercept(self) -> bool:
+        """Whether an intercept was fitted, as far as the file says it: one that is printed as 0 is one."""
+        stated, own = self.fit.n_parameters, len(self.effects) * max(1, self.n_outputs - 1)
+        return any(self.intercept) or self.intercept_errors is not None or stated is None or stated > own
+
+    @property
     def tested(self) -> tuple[str, ...]:
         """The attributes that some column reads, in order of the model's attributes."""
         read = {name for effect in self.effects for name in effect.attributes}
@@ -255,7 +266,7 @@ class RegressionModel(Displayed):
             numeric = any(isinstance(factor, Power) for factor in own)
             # A category of which only gaps are named has no value that a column singles out.
             category = Category(tuple(values) or (0,), missing=True)
-            out[name] = Real(-LARGEST, LARGEST, missing=True) if numeric else category
+            out[name] = NUMBER if numeric else category
         return out
 
     def design(self, data: object) -> Array:
@@ -275,7 +286,15 @@ class RegressionModel(Displayed):
             return np.zeros((n_records(data), 0))
         columns = data if isinstance(data, ConformedColumns) else None
         if columns is None:
-            columns = read_checked(named(data, self.attributes), self.recipe, keep_undeclared=True)
+            records = named(data, self.attributes)
+            columns_of = schema(records).names
+            if absent := [name for name in self.tested if columns_of is not None and name not in columns_of]:
+                raise InvalidDataError(
+                    f"data lack the column {absent[0]!r:.60}, which the model reads.",
+                    remedy="Add it. Where its name is made of an attribute and a value, as R writes them, pass a "
+                    "domain that declares the attribute.",
+                )
+            columns = read_checked(records, self.recipe, keep_undeclared=True)
         out = np.ones((columns.n_records, len(self.effects)))
         for j, effect in enumerate(self.effects):
             for factor in effect.factors:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import narwhals as nw
 
 from glassine.domain.attributes import Scalar
-from glassine.domain.literals import attributes_of, conjunction_text
+from glassine.domain.literals import conjunction_text
 from glassine.errors import InvalidParameterError, check_choice, check_whole, parameter
 from glassine.models.additive import AdditiveModel
 from glassine.models.evidence import Model, cell_labels
@@ -185,7 +185,7 @@ def _of_cells(model: Model, below: int) -> Columns:
                 None if row is None or hide else _shown(row[place], below)
                 for row, hide in zip(shares, hidden, strict=True)
             ]
-    for name in attributes_of(model.literals):
+    for name in model.tested:
         own = [conjunction_text(one for one in cell.inside if one.attribute == name) or None for cell in cells]
         out[_free(out, name)] = own
     return out

@@ -16,7 +16,7 @@ from glassine.attacks.outcome import Audience
 from glassine.auditing.findings import Findings, MembershipFinding
 from glassine.auditing.trying import TriedRemedy
 from glassine.comparison import Comparison
-from glassine.comparison.values import Measure
+from glassine.comparison.comparison_results import Measure
 from glassine.errors import InvalidParameterError, check_choice, parameter
 from glassine.plots.axes import COLOR, Array, OnAxes
 from glassine.report.advice import TITLES, name_of

@@ -40,7 +40,7 @@ from glassine.privacy.events import (
 )
 from glassine.privacy.fine_gaussian import LARGEST_EPSILON, slack_of, tail_per_value
 from glassine.privacy.loss_distributions import LARGEST_SIGMA, DominatingPair, Kind, composed
-from glassine.privacy.selection import mean_runs
+from glassine.privacy.private_selection import mean_runs
 
 __all__ = [
     "CauchyNoise",

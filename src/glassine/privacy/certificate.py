@@ -17,8 +17,8 @@ from glassine.errors import GlassineError, InvalidCertificateError, check_choice
 from glassine.files import parse_json
 from glassine.privacy import accounting
 from glassine.privacy.events import KINDS, UNPROVED, DiscreteGaussianNoise, Event, Parallel, RepeatedSelection, refuse
+from glassine.privacy.private_selection import mean_runs
 from glassine.privacy.receipt import DIGEST, RECEIPT, Receipt
-from glassine.privacy.selection import mean_runs
 from glassine.privacy.signing import Signed
 from glassine.privacy.unit import RECORD, PrivacyUnit
 

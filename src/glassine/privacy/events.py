@@ -312,7 +312,8 @@ class RepeatedSelection(Release):
 
     Guarantee
     ---------
-    ``((2 + shape) * epsilon, mean * delta)``, ``mean`` being that of the number of runs. See ``privacy/selection.md``.
+    ``((2 + shape) * epsilon, mean * delta)``, ``mean`` being that of the number of runs. See
+    ``privacy/private_selection.md``.
 
     Parameters
     ----------
@@ -331,7 +332,7 @@ class RepeatedSelection(Release):
     delta: float = 0.0
     shape: float = 1.0
     stop: float
-    proof: str = "privacy/selection.md"
+    proof: str = "privacy/private_selection.md"
 
     POSITIVE: ClassVar[tuple[str, ...]] = ("stop",)
     NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("epsilon", "delta", "slack")

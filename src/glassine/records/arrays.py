@@ -13,10 +13,3 @@ Indices: TypeAlias = npt.NDArray[np.intp]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 AnyArray: TypeAlias = npt.NDArray[Any]
 """Of any numbers: a kernel, for one, is compiled for each type of them."""
-
-
-def read_only(array: AnyArray) -> AnyArray:
-    """Return a view that no reader can write through: readers share arrays, which may be the caller's own memory."""
-    view = array.view()
-    view.flags.writeable = False
-    return view

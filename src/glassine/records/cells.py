@@ -411,6 +411,11 @@ class Reader:
         )
 
 
+# An attribute that has every number, and gaps; and what reads it.
+NUMBER = Real(-LARGEST, LARGEST, missing=True)
+ANY_NUMBER = Reader(NUMBER)
+
+
 def _all_ok(n: int) -> FlagArray:
     return np.broadcast_to(np.uint8(Flag.OK), n)
 
@@ -427,5 +432,5 @@ def numbers_of_texts(texts: pl.Series | Sequence[str]) -> Array:
     >>> numbers_of_texts(["1e3", "true", "x"]).tolist()
     [1000.0, 1.0, nan]
     """
-    numbers, flags = Reader(Real(-LARGEST, LARGEST, missing=True)).column(texts)
+    numbers, flags = ANY_NUMBER.column(texts)
     return np.where(flags == Flag.INFINITE, np.copysign(math.inf, numbers), numbers)

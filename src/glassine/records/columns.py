@@ -23,6 +23,13 @@ GAP = -3
 """Code of a missing value that the attribute does not allow; no record keeps it."""
 
 
+def read_only(array: AnyArray) -> AnyArray:
+    """Return a view that no reader can write through: readers share arrays, which may be the caller's own memory."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class ConformedColumns:
     """Records that conform to a domain, column by column.
@@ -191,23 +198,16 @@ def _check_declared(literal: OneOf, values: tuple[Scalar, ...]) -> None:
 
 def holds_of_numbers(literal: Literal, numbers: Array) -> Bools:
     """Return where numbers satisfy a literal, shape (n,); NaN is missing."""
-    inside = _inside(literal, numbers)
+    if not isinstance(literal, Between):
+        # A whole number that no double equals cannot be the value of any record.
+        named = [value for value in literal.values if not isinstance(value, str) and abs(value) <= LARGEST]
+        inside = np.isin(numbers, [float(value) for value in named if float(value) == value])
+    elif literal.lo == -math.inf:
+        inside = numbers <= literal.hi
+    else:
+        inside = numbers > literal.lo if literal.hi == math.inf else (numbers > literal.lo) & (numbers <= literal.hi)
     if literal.negated:
         np.logical_not(inside, out=inside)
     if literal.negated != literal.missing:
         inside[np.isnan(numbers)] = literal.missing
     return inside
-
-
-def _inside(literal: Literal, numbers: Array) -> Bools:
-    """Return where numbers satisfy a literal before negation; NaN does not."""
-    if isinstance(literal, Between):
-        if literal.lo == -math.inf:
-            return numbers <= literal.hi
-        return numbers > literal.lo if literal.hi == math.inf else (numbers > literal.lo) & (numbers <= literal.hi)
-    listed = []
-    for value in literal.values:
-        # A whole number that no double equals cannot be the value of any record.
-        if not isinstance(value, str) and abs(value) <= LARGEST and float(value) == value:
-            listed.append(float(value))
-    return np.isin(numbers, listed)

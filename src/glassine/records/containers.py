@@ -93,7 +93,7 @@ def schema(container: object) -> Schema:
         if any(isinstance(row, Mapping) for row in container):
             return Schema(names=tuple(dict.fromkeys(key for row in container for key in row)))
         return Schema(names=None)
-    frame = frame_of(container)
+    frame = opened_frame(container)
     if frame.implementation.is_pandas_like():
         return Schema(names=tuple(frame.columns))
     kinds = dict(frame.collect_schema())
@@ -134,10 +134,10 @@ def batches(container: object, names: Sequence[str]) -> Iterator[dict[str, Plain
     elif isinstance(container, list | tuple):
         yield _of_rows(container, names)
     else:
-        yield from _of_frame(frame_of(container), names)
+        yield from _of_frame(opened_frame(container), names)
 
 
-def frame_of(data: Any) -> Frame:
+def opened_frame(data: Any) -> Frame:
     """Return a data frame as narwhals wraps it, a lazy one lazy, and refuse anything else."""
     try:
         opened: Frame = nw.from_native(data)
@@ -252,7 +252,7 @@ def _of_rows(rows: Sequence[Any], names: Sequence[str]) -> dict[str, Plain]:
                 raise InvalidDataError(f"no record has a value for {name!r}.", remedy="Add it, or drop the attribute.")
         return {name: [record.get(name) for record in records] for name in names}
     if rows and not are_rows(rows):
-        frame_of(rows)
+        opened_frame(rows)
     cells = [list(row) if _is_row(row) else [] for row in rows]
     widths = set(map(len, cells))
     if len(widths) == 1 and widths != {len(names)}:

@@ -12,7 +12,7 @@ import numpy as np
 from glassine.domain.attributes import LARGEST, Attribute, Integer, Real
 from glassine.errors import InvalidDataError, first_of, parameter
 from glassine.records.arrays import AnyArray, Bools, Ints
-from glassine.records.cells import Flag, FlagArray, Plain, kinds_of, texts_of
+from glassine.records.cells import NUMBER, Flag, FlagArray, Plain, kinds_of, texts_of
 from glassine.records.columns import UNDECLARED, ConformedColumns, columns_of, values_of
 from glassine.records.containers import Schema
 from glassine.records.scalars import declared_numbers
@@ -77,7 +77,7 @@ def is_number(attribute: Attribute) -> bool:
 
 def wide(attribute: Attribute) -> Attribute:
     """Return what cells are read by where none is refused: beyond a bound, a number lies where a model sends it."""
-    return Real(-LARGEST, LARGEST, missing=True) if is_number(attribute) else replace(attribute, missing=True)
+    return NUMBER if is_number(attribute) else replace(attribute, missing=True)
 
 
 # What lies outside an attribute: for audits, `domain check` and refusals, in one set of words.

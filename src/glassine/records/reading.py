@@ -11,9 +11,9 @@ import numpy as np
 from glassine.domain.attributes import Attribute
 from glassine.domain.domain import Domain
 from glassine.errors import InvalidDataError, parameter
-from glassine.records.arrays import AnyArray, read_only
+from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag, FlagArray, Plain, Reader
-from glassine.records.columns import ConformedColumns, columns_of, is_column
+from glassine.records.columns import ConformedColumns, columns_of, is_column, read_only
 from glassine.records.containers import Opened, batches, schema
 from glassine.records.flags import Flags, check_types, frequent, outside, refuse, refuse_foreign, settled, wide
 
@@ -139,10 +139,8 @@ def rows_outside(container: object, recipe: Recipe, names: Iterable[str] | None 
 
 
 def frequent_texts(container: object, recipe: Recipe, names: Iterable[str], least: int) -> dict[str, tuple[str, ...]]:
-    """Return up to two texts that at least so many records hold where nothing declares them, by name."""
+    """Return up to two texts that at least so many records hold where nothing declares them, by name, at least one."""
     attributes = {name: wide(recipe[name]) for name in names}
-    if not attributes:
-        return {}
     _, flags = read(container, attributes)
     return {name: frequent(_cells(container, name), flags.where(name, Flag.UNDECLARED), least) for name in attributes}
 

@@ -12,9 +12,9 @@ import numpy as np
 from glassine.domain.attributes import Attribute, Integer, Real, Scalar
 from glassine.domain.literals import EXACT
 from glassine.domain.prefixes import prefixes
-from glassine.records.arrays import AnyArray, read_only
+from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag, FlagArray
-from glassine.records.columns import values_of
+from glassine.records.columns import read_only, values_of
 from glassine.records.flags import wide
 from glassine.records.reading import read
 from glassine.records.scalars import FOREIGN, double, is_gap, number_of, value_of

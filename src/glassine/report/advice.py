@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from glassine.comparison import CANDIDATES, Comparison, Mean, Recommendation, Row, recommend
+from glassine.comparison.comparison_results import LESS_IS_BETTER, Measure
 from glassine.comparison.recommending import Criterion, second_measure
-from glassine.comparison.values import LESS_IS_BETTER, Measure
 from glassine.models.quality import LOPSIDED
 from glassine.report import wording
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import code_cuts, code_ends
 from glassine.domain.domain import check_domain
@@ -19,10 +19,10 @@ from glassine.errors import InvalidModelError, check_whole, parameter
 from glassine.exports import Displayed
 from glassine.formats.loading import as_model
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
+from glassine.models.additive_scores import bin_indices
 from glassine.models.bins import Bins
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.models.scorecard import card_of, repointed
-from glassine.models.scoring import bin_indices
 from glassine.records.arrays import Array
 from glassine.scrubbing.centering import centered, lent_axes
 

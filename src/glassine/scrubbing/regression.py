@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from glassine.data.table import as_table
+from glassine.data.record_table import as_table
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.exports import Displayed
 from glassine.models.regression import RegressionModel

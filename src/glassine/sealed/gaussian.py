@@ -203,7 +203,7 @@ class GaussianOracle:
     ---------
     ``mu``-Gaussian differential privacy of all answers together, but for the slack of discrete noise, for every
     outcome: a filter grants each release its mu before anything of it is drawn, and the squares of the sensitivities
-    of the questions within one stay within that of its event. See ``learners/additive/fitting.md`` and
+    of the questions within one stay within that of its event. See ``learners/additive/additive_fit.md`` and
     ``privacy/loss_distributions.md``.
     """
 

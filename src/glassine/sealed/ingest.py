@@ -16,7 +16,7 @@ import numpy as np
 
 from glassine.data.count_table import CountTable
 from glassine.data.labels import holds_booleans, target_name
-from glassine.data.persons import listed
+from glassine.data.person_counts import listed
 from glassine.domain import Category, Domain, Real
 from glassine.domain.attributes import LARGEST, Attribute
 from glassine.errors import InvalidDataError, parameter

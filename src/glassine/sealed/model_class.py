@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Generic, NotRequired, Protocol, Self, TypedDic
 
 import numpy as np
 
-from glassine.budget import human_bytes
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -19,6 +18,7 @@ from glassine.models import DecisionTree, Evidence, Guarantee, RuleList
 from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Ints
 from glassine.records.bits import BitSets
+from glassine.resources import human_bytes
 from glassine.sealed.gibbs import LOG_RANGE, Weighting
 from glassine.sealed.losses import MOST_STEPS, LeafCosts
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from glassine.data.count_table import CountTable
 from glassine.data.labels import target_name
-from glassine.data.persons import listed
-from glassine.data.table import RecordTable, frame_of, held
+from glassine.data.person_counts import listed
+from glassine.data.record_table import RecordTable, frame_of, held
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, check_choice, parameter
 from glassine.privacy.unit import RECORD, PrivacyUnit

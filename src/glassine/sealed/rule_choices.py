@@ -1,4 +1,4 @@
-"""Greedy rule lists: each rule chosen by one of seven private mechanisms; see ``learners/greedy/estimator.md``."""
+"""Greedy rule lists: each rule chosen by one of seven private mechanisms; see ``learners/greedy/private_lists.md``."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ WHOLE, DISCOUNT, LEAST_WEIGHT = 100, 3, 85
 
 Chosen on Adult and COMPAS (docs/explanation/benchmarks.md). The sensitivity holds for weights up to ``WHOLE``."""
 
-PROOF = "learners/greedy/estimator.md"
+PROOF = "learners/greedy/private_lists.md"
 
 
 class Pool(Protocol):
@@ -94,7 +94,7 @@ class RuleChoices(Query[Grown]):
     Guarantee
     ---------
     (epsilon, delta)-differential privacy for adding or removing one record, with the sum of the parts and ``delta``;
-    delta is 0 for all mechanisms but smooth-laplace and global-gaussian. See ``learners/greedy/estimator.md``.
+    delta is 0 for all mechanisms but smooth-laplace and global-gaussian. See ``learners/greedy/private_lists.md``.
     """
 
     mechanism: str  # How a rule is chosen

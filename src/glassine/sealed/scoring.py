@@ -10,8 +10,8 @@ import numpy as np
 
 from glassine.data.labels import class_codes
 from glassine.models import AdditiveModel, CategoryBins, DecisionTree, NumericBins, RuleList
+from glassine.models.additive_scores import MOST_LOGARITHM
 from glassine.models.evidence import cell_labels, class_array
-from glassine.models.scoring import MOST_LOGARITHM
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.records.columns import ConformedColumns, values_of
 from glassine.records.cuts import Cuts

@@ -12,9 +12,9 @@ import numpy as np
 from glassine.data.slices import Progress
 from glassine.privacy.accounting import Event, Parallel, RepeatedSelection, Selection
 from glassine.privacy.exact import Number
+from glassine.privacy.private_selection import RunCount
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid
-from glassine.privacy.selection import RunCount
 from glassine.records.arrays import Bools
 from glassine.sealed import draws
 from glassine.sealed.accounts import Allowance
@@ -42,7 +42,7 @@ def best_of_runs(
     Where one record changes the law of ``run`` but no score of a given result, and ``run`` is (e, d)-differentially
     private: ((2 + shape) e, mean d)-differentially private. Where one record changes scores alone, each in one
     direction by at most ``sensitivity``: ``epsilon``-differentially private. For unseeded ``randomness``; see
-    ``privacy/selection.md``. The number of runs, and the other results, are not to be released.
+    ``privacy/private_selection.md``. The number of runs, and the other results, are not to be released.
 
     Parameters
     ----------

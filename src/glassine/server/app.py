@@ -24,13 +24,13 @@ from glassine.files import parse_json
 from glassine.report.page import environment, script_json
 from glassine.server.access import Access
 from glassine.server.contract import ServiceRequest, contract_of, read_asked
-from glassine.server.limits import Gate, Limits, problem
-from glassine.server.signing import ReleaseFile
+from glassine.server.request_limits import Gate, Limits, problem
+from glassine.server.signed_releases import ReleaseFile
 from glassine.surrogates.black_boxes import BlackBox
 from glassine.surrogates.explaining import explain_checked
-from glassine.surrogates.reading import Layout
-from glassine.surrogates.release import SurrogateRelease
-from glassine.surrogates.statements import fit_of, reveals
+from glassine.surrogates.query_input import Layout
+from glassine.surrogates.release_statements import fit_of, reveals
+from glassine.surrogates.surrogate_release import SurrogateRelease
 
 JSON = "application/json"
 

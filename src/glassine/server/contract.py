@@ -9,8 +9,8 @@ from glassine.codec import LARGEST, decoded
 from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError
-from glassine.surrogates.release import MAX_CLOSEST, SurrogateRelease
-from glassine.surrogates.values import CONSTRAINTS, UNCONSTRAINED, ContrastConstraints
+from glassine.surrogates.explainer_values import CONSTRAINTS, UNCONSTRAINED, ContrastConstraints
+from glassine.surrogates.surrogate_release import MAX_CLOSEST, SurrogateRelease
 
 Json = dict[str, Any]
 

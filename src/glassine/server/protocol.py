@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from glassine.server.access import Connections
-from glassine.server.limits import problem
+from glassine.server.request_limits import problem
 
 _TOO_MANY = problem(429, "Too many connections", "Close some first.")
 TOO_MANY = (

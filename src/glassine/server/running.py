@@ -9,7 +9,7 @@ from glassine.errors import GlassineError, InvalidParameterError, installed, par
 
 if TYPE_CHECKING:
     from glassine.server.access import Access
-    from glassine.server.limits import Limits
+    from glassine.server.request_limits import Limits
 
 KEEP_ALIVE = 5
 """Seconds that an idle connection is kept."""
@@ -85,8 +85,8 @@ def configured(app: object, *, limits: Limits | None = None, access: Access | No
     """Return how uvicorn serves an application; arguments and errors as of :func:`run`."""
     uvicorn = installed("uvicorn", "serving needs", "server")
     from glassine.server.access import Access, Connections
-    from glassine.server.limits import Limits
     from glassine.server.protocol import PatientProtocol
+    from glassine.server.request_limits import Limits
 
     class Counted(PatientProtocol):
         """The protocol, with the connections of this server."""

@@ -5,10 +5,7 @@ from __future__ import annotations
 from glassine.surrogates.answers import AnswerErrors, NumericAnswer
 from glassine.surrogates.black_boxes import BlackBox, load_black_box
 from glassine.surrogates.explainer import SurrogateExplainer
-from glassine.surrogates.goals import ExplanationChoice, ExplanationGoal, ExplanationShares
-from glassine.surrogates.protocols import Protocol
-from glassine.surrogates.release import SurrogateRelease
-from glassine.surrogates.values import (
+from glassine.surrogates.explainer_values import (
     Change,
     Contrast,
     ContrastConstraints,
@@ -17,6 +14,9 @@ from glassine.surrogates.values import (
     NodeCounts,
     Provenance,
 )
+from glassine.surrogates.goals import ExplanationChoice, ExplanationGoal, ExplanationShares
+from glassine.surrogates.protocols import Protocol
+from glassine.surrogates.surrogate_release import SurrogateRelease
 
 __all__ = [
     "AnswerErrors",

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from glassine.data.persons import Persons
+from glassine.data.person_counts import Persons
 from glassine.domain.attributes import Scalar, exact, is_scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.models import Evidence

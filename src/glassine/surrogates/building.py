@@ -19,15 +19,15 @@ from glassine.records.arrays import Array, Ints
 from glassine.records.columns import values_of
 from glassine.surrogates.answers import Names, distinct_records
 from glassine.surrogates.distances import DomainMetric, as_metric
+from glassine.surrogates.explainer_intake import Attributes, Material
+from glassine.surrogates.explainer_parameters import ExplainerPlan
+from glassine.surrogates.explainer_values import Provenance
 from glassine.surrogates.explaining import Ask
-from glassine.surrogates.fitting import ReleaseRecords, joined_groups, metric_of, representatives_of
 from glassine.surrogates.goals import ExplanationChoice, TriedRelease, choose
 from glassine.surrogates.group_trees import grow_trees
-from glassine.surrogates.intake import Attributes, Material
-from glassine.surrogates.reading import Record
-from glassine.surrogates.release import SurrogateRelease
-from glassine.surrogates.settings import ExplainerPlan
-from glassine.surrogates.values import Provenance
+from glassine.surrogates.query_input import Record
+from glassine.surrogates.release_fit import ReleaseRecords, joined_groups, metric_of, representatives_of
+from glassine.surrogates.surrogate_release import SurrogateRelease
 
 # Cells of a public partition, and queries drawn from the public domain: nothing here sees a training record.
 

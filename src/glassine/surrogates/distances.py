@@ -15,7 +15,7 @@ from glassine.domain import Attribute, Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, check_choice, parameter
 from glassine.microaggregation import SemanticDistance
-from glassine.microaggregation.metric import GAP, SQUARED_GAP
+from glassine.microaggregation.dissimilarity import GAP, SQUARED_GAP
 from glassine.records.arrays import Array, Indices
 from glassine.records.columns import ConformedColumns
 

@@ -19,15 +19,16 @@ from glassine.models.evidence import class_array
 from glassine.privacy.randomness import RandomState
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray
-from glassine.surrogates import settings
+from glassine.surrogates import explainer_parameters
 from glassine.surrogates.answers import NumericAnswer
 from glassine.surrogates.building import build, draw_queries
+from glassine.surrogates.explainer_intake import Intake, planned_in
+from glassine.surrogates.explainer_values import UNCONSTRAINED, ContrastConstraints, Explanation
 from glassine.surrogates.explaining import explain_checked
+from glassine.surrogates.explanation_measures import MeasuredExplainer
 from glassine.surrogates.goals import ExplanationGoal
-from glassine.surrogates.intake import Intake, planned_in
-from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.private_release import build_private
-from glassine.surrogates.reading import (
+from glassine.surrogates.query_input import (
     Layout,
     Query,
     Record,
@@ -36,7 +37,6 @@ from glassine.surrogates.reading import (
     read,
     row,
 )
-from glassine.surrogates.values import UNCONSTRAINED, ContrastConstraints, Explanation
 
 
 @dataclass(eq=False, repr=False)
@@ -270,7 +270,7 @@ class SurrogateExplainer(MeasuredExplainer):
             If the domain was inferred from data.
         """
         explainer = cls(predict, k, domain=domain, **parameters)
-        settings.check_third_party(explainer, parameters, takes)
+        explainer_parameters.check_third_party(explainer, parameters, takes)
         source = "queries" if queries is None else "given"
         if queries is None:
             number = check_whole(n_queries, "n_queries", 2, 10_000_000)
@@ -315,13 +315,13 @@ class SurrogateExplainer(MeasuredExplainer):
         return self
 
     def _fit(self, X: object, y: object, *, records: str, persons: object = None) -> None:
-        plan = settings.plan_of(self, records)
+        plan = explainer_parameters.plan_of(self, records)
         check_alignment(X, y=y, persons=persons)
         if isinstance(self.domain, Domain):
             refuse_prefixes(self.domain, "explanations")
             refuse_codes(self.domain, "explanations")
         if persons is not None:
-            settings.check_persons(plan)
+            explainer_parameters.check_persons(plan)
         intake = Intake(self, plan, X, y, persons)
         if plan.epsilon is None:
             attributes = intake.attributes()

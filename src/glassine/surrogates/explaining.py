@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from glassine.errors import check_whole
+from glassine.surrogates.explainer_values import UNCONSTRAINED, Contrast, ContrastConstraints, Explanation
 from glassine.surrogates.protocols import CHECKED_MARGINS
-from glassine.surrogates.reading import Record
-from glassine.surrogates.release import SurrogateRelease
-from glassine.surrogates.values import UNCONSTRAINED, Contrast, ContrastConstraints, Explanation
+from glassine.surrogates.query_input import Record
+from glassine.surrogates.surrogate_release import SurrogateRelease
 
 Ask: TypeAlias = Callable[[Sequence[Record]], Sequence[Any]]
 """Returns the black box's decisions on records."""

@@ -12,11 +12,11 @@ import numpy as np
 from glassine.errors import InvalidParameterError, parameter
 from glassine.records.arrays import Indices, Ints
 from glassine.records.columns import ConformedColumns
+from glassine.surrogates.explainer_values import UNCONSTRAINED, Contrast
 from glassine.surrogates.explaining import Ask, changed, confirms
 from glassine.surrogates.protocols import LADDER, Protocol
-from glassine.surrogates.reading import Record, row
-from glassine.surrogates.release import SurrogateRelease
-from glassine.surrogates.values import UNCONSTRAINED, Contrast
+from glassine.surrogates.query_input import Record, row
+from glassine.surrogates.surrogate_release import SurrogateRelease
 
 MOST_MEASURED = 200
 """Most records on which shares are measured, evenly spaced: their interval of 95 % is at most 0.07 to each side."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.persons import Persons
+from glassine.data.person_counts import Persons
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.domain.grid import log_grid, public_grid, with_cuts

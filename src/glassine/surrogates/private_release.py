@@ -28,12 +28,12 @@ from glassine.sealed.partitions import Grouped, GroupTrees
 from glassine.sealed.trees import Tree, TreeClass
 from glassine.surrogates.answers import Answers, NumericAnswer
 from glassine.surrogates.building import ON_QUERIES, Built, Grouping, assembled, draw_queries, grouped
+from glassine.surrogates.explainer_intake import Attributes, Intake, Material, planned_in
+from glassine.surrogates.explainer_parameters import ExplainerPlan
 from glassine.surrogates.explaining import Ask
 from glassine.surrogates.goals import ExplanationChoice, TriedRelease, choose
-from glassine.surrogates.intake import Attributes, Intake, Material, planned_in
 from glassine.surrogates.private_trees import certify_labels, certify_partition, tree_budget, tree_class_of
-from glassine.surrogates.reading import read_rows
-from glassine.surrogates.settings import ExplainerPlan
+from glassine.surrogates.query_input import read_rows
 
 WHOLE_PARTITION = (
     "the groups and representatives follow from all records: epsilon covers each tree given its group, not the release"

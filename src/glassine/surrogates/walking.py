@@ -17,8 +17,8 @@ from glassine.models.evidence import Cell
 from glassine.models.tree import DecisionTree
 from glassine.surrogates.answers import Answers, Names
 from glassine.surrogates.distances import DomainMetric
-from glassine.surrogates.reading import Record
-from glassine.surrogates.values import UNCONSTRAINED, Change, Contrast, ContrastConstraints
+from glassine.surrogates.explainer_values import UNCONSTRAINED, Change, Contrast, ContrastConstraints
+from glassine.surrogates.query_input import Record
 
 FINENESS = 1000
 """Into how many steps a range is divided where a value just above a threshold is named."""
@@ -50,9 +50,15 @@ def way_of(tree: DecisionTree, record: Mapping[str, Scalar | None]) -> tuple[tup
     return tuple(nodes), tuple(literals)
 
 
-def conditions_of(literals: Sequence[Literal]) -> tuple[str, ...]:
+def conditions_of(literals: Sequence[Literal], domain: Domain) -> tuple[str, ...]:
     """Return a conjunction as one text an attribute, in order of first use."""
-    return tuple(conjunction_text(part) for part in _by_name(literals).values())
+    return tuple(_text(part, domain[name]) for name, part in _by_name(literals).items())
+
+
+def _text(literals: Sequence[Literal], attribute: Attribute) -> str:
+    """Return the conditions on one attribute as text: a binary one is named, however the tree came to be read."""
+    binary = isinstance(attribute, Binary)
+    return conjunction_text([replace(one, binary=binary) if isinstance(one, OneOf) else one for one in literals])
 
 
 def _by_name(literals: Iterable[Literal]) -> dict[str, list[Literal]]:
@@ -164,7 +170,7 @@ def _changes(
         if not fitting or (fitting[0] is None and not attribute.missing):
             return ()
         after = fitting[0]
-        out.append(Change(attribute=name, condition=conjunction_text(literals), before=value, after=after))
+        out.append(Change(attribute=name, condition=_text(literals, attribute), before=value, after=after))
     return tuple(out)
 
 

@@ -14,8 +14,8 @@ from scipy import stats
 from glassine.errors import InvalidDataError, InvalidParameterError, check_whole, parameter
 from glassine.records.arrays import Indices
 from glassine.verification.bounds import check_probability
-from glassine.verification.containers import check_seed, pair_of, source_of
-from glassine.verification.protocols import NO_CLAIM, Claim, verdict
+from glassine.verification.same_records import check_seed, pair_of, source_of
+from glassine.verification.statistical_phases import NO_CLAIM, Claim, verdict
 
 __all__ = ["OneRunBound", "audit_one_run", "one_run_bound", "one_run_p_value"]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from glassine.errors import UnsupportedModelError
 from glassine.models import AdditiveModel, DecisionTree, RuleList
-from glassine.verification.protocols import Refusal
+from glassine.verification.statistical_phases import Refusal
 
 __all__ = ["REFUSED", "Features", "features_at", "features_of"]
 

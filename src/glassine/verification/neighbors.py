@@ -13,7 +13,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, check_whole, parameter
 from glassine.records.arrays import AnyArray, Bools
-from glassine.verification.containers import (
+from glassine.verification.same_records import (
     CONTAINERS,
     EstimatorSource,
     PlainRecords,
@@ -23,10 +23,10 @@ from glassine.verification.containers import (
     of_each_type,
     source_of,
 )
-from glassine.verification.protocols import NO_CLAIM, RUNS, Claim, Relation, Runs, Score
-from glassine.verification.searching import FEWEST, Hunt
 from glassine.verification.statistical import FEWEST_RUNS, LowerBound, VerificationPlan
+from glassine.verification.statistical_phases import NO_CLAIM, RUNS, Claim, Relation, Runs, Score
 from glassine.verification.trials import Crowd, StatedNoise
+from glassine.verification.worst_case_search import FEWEST, Hunt
 
 __all__ = ["NeighborPair", "PairSearch", "search", "worst_pairs"]
 
@@ -56,7 +56,7 @@ class NeighborPair:
     # d0, d1: the datasets; tuple of ndarray, or what the container holds.
     d0: Any
     d1: Any
-    container: str = ARRAY  # What holds the records: "array", or a name in ``glassine.verification.containers``
+    container: str = ARRAY  # What holds the records: "array", or a name in ``glassine.verification.same_records``
     records: Any = None  # The new record, where a fitted learner may be asked about it; shape (1, d), optional
 
     @property

@@ -15,7 +15,7 @@ from glassine.errors import InvalidParameterError, parameter
 from glassine.records.arrays import Array, Bools
 from glassine.verification.bounds import check_probability
 from glassine.verification.features import Features, features_at, features_of
-from glassine.verification.protocols import Event, Refusal, Score
+from glassine.verification.statistical_phases import Event, Refusal, Score
 
 __all__ = ["CanaryLabel", "Distinguisher", "FixedEvent", "FixedThresholds", "Statistic", "score_of"]
 

@@ -21,9 +21,10 @@ from glassine.verification.bounds import (
     clopper_pearson_upper,
     delta_lower_bound,
 )
-from glassine.verification.containers import check_neighbors, check_seed, source_of
 from glassine.verification.features import REFUSED
-from glassine.verification.protocols import (
+from glassine.verification.same_records import check_neighbors, check_seed, source_of
+from glassine.verification.scores import score_of
+from glassine.verification.statistical_phases import (
     NO_CLAIM,
     RUNS,
     Claim,
@@ -36,7 +37,6 @@ from glassine.verification.protocols import (
     Score,
     verdict,
 )
-from glassine.verification.scores import score_of
 
 __all__ = [
     "LowerBound",

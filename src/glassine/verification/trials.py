@@ -21,9 +21,9 @@ from glassine.verification.bounds import (
     delta_lower_bound,
     odds_bound,
 )
-from glassine.verification.protocols import Event, OutputSource, Progress, Relation
 from glassine.verification.scores import Distinguisher
 from glassine.verification.statistical import LowerBound, VerificationPlan, kept_of, refuse_the_refused, seeds_of
+from glassine.verification.statistical_phases import Event, OutputSource, Progress, Relation
 
 __all__ = ["Crowd", "KeptRuns", "StatedNoise", "Trial", "draw", "guesses", "judge", "quality", "with_records"]
 

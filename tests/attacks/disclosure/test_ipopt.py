@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
-from glassine.attacks.disclosure.candidates import MULTIWAY
+from glassine.attacks.disclosure.candidate_splits import MULTIWAY
 from glassine.learners.greedy.impurity import Criterion
 from tests.attacks.disclosure.instances import parity
 

@@ -21,7 +21,7 @@ from glassine.attacks.disclosure import (
     measure_disclosure,
 )
 from glassine.attacks.disclosure.lagrangian import Starts
-from glassine.attacks.disclosure.leaves import even_counts
+from glassine.attacks.disclosure.leaf_constraints import even_counts
 from glassine.attacks.disclosure.noise import expected_counts
 from glassine.attacks.outcome import NotApplicable
 from glassine.errors import InvalidDataError, InvalidParameterError, UndefinedMeasureError

@@ -13,7 +13,7 @@ import pytest
 
 from glassine import DecisionTree, GlassineError
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive, measure_disclosure
-from glassine.attacks.disclosure import sample as sample_module
+from glassine.attacks.disclosure import uncertain_membership as sample_module
 from glassine.attacks.disclosure.lagrangian import Starts
 from glassine.attacks.outcome import NotApplicable
 from glassine.errors import CountingLimitError, InvalidDataError, InvalidParameterError, UndefinedMeasureError

@@ -14,10 +14,10 @@ import pytest
 
 from glassine.attacks.disclosure import Adversary, Disclosure, SearchError, infer_sensitive
 from glassine.attacks.disclosure.constraints import derive_constraints
-from glassine.attacks.disclosure.cuts import Engine
+from glassine.attacks.disclosure.cutting_planes import Engine
 from glassine.attacks.disclosure.lagrangian import Starts, _Climbing, augmented_lagrangian, starting_tables
 from glassine.attacks.disclosure.logits import LogitProblem
-from glassine.attacks.disclosure.metric import Curvature
+from glassine.attacks.disclosure.preconditioner import Curvature
 from tests.attacks.disclosure.instances import parity
 
 Floats = npt.NDArray[np.float64]

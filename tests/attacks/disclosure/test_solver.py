@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
 from glassine.attacks.disclosure.dual import DualProblem, _Dual
 from glassine.attacks.disclosure.lagrangian import Starts
-from glassine.attacks.disclosure.leaves import Rows
+from glassine.attacks.disclosure.leaf_constraints import Rows
 from glassine.learners.greedy.impurity import Criterion
 from glassine.models import DecisionTree, Evidence, Node
 from tests.attacks.disclosure.instances import categories, mixed, parity

@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from glassine import Domain
 from glassine.attacks import Failed, Measured
-from glassine.attacks.reconstruction.records import reconstruct_records
+from glassine.attacks.reconstruction.record_reconstruction import reconstruct_records
 from glassine.attacks.reconstruction.systems import Search
 from tests.oracles import compas
 

@@ -15,8 +15,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Domain, Integer, Real, reconstruct
-from glassine.attacks.reconstruction.joint import reconstruct_jointly
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
+from glassine.attacks.reconstruction.joint_rows import reconstruct_jointly
 from glassine.attacks.reconstruction.systems import Search
 from glassine.domain import Between, OneOf
 from glassine.errors import (

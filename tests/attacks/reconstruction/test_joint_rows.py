@@ -10,7 +10,7 @@ import pytest
 
 from glassine import Domain, Integer, Real
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
-from glassine.attacks.reconstruction.records import reconstruct_records
+from glassine.attacks.reconstruction.record_reconstruction import reconstruct_records
 from glassine.attacks.reconstruction.row_result import model_is_met
 from glassine.attacks.reconstruction.systems import Search
 from glassine.domain import Between

@@ -12,8 +12,8 @@ import pytest
 
 from glassine import Domain, Integer, Real, audit, reconstruct
 from glassine.attacks.outcome import Measured
-from glassine.attacks.reconstruction.joint import reconstruct_jointly
-from glassine.attacks.reconstruction.records import reconstruct_records
+from glassine.attacks.reconstruction.joint_rows import reconstruct_jointly
+from glassine.attacks.reconstruction.record_reconstruction import reconstruct_records
 from glassine.auditing import Policy
 from glassine.domain import Between, Shares
 from glassine.domain.attributes import Attribute

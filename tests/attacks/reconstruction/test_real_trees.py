@@ -10,7 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine import as_model
-from glassine.attacks.reconstruction.joint import reconstruct_jointly
+from glassine.attacks.reconstruction.joint_rows import reconstruct_jointly
 from tests.oracles import compas
 
 

@@ -24,7 +24,7 @@ from glassine import Binary, Category, Domain, Integer, Real, parse_rules
 from glassine.attacks import Failed, Measured, NotApplicable
 from glassine.attacks.outcome import Outcome
 from glassine.attacks.reconstruction import row_result as checking
-from glassine.attacks.reconstruction.records import reconstruct_records
+from glassine.attacks.reconstruction.record_reconstruction import reconstruct_records
 from glassine.attacks.reconstruction.row_boxes import draw_rows
 from glassine.attacks.reconstruction.row_result import RowReconstruction
 from glassine.attacks.reconstruction.row_solving import refitting_of
@@ -317,7 +317,7 @@ def test_rows_that_do_not_meet_the_counts_are_not_shown(monkeypatch: pytest.Monk
         rows = draw_rows(*arguments)
         return {**rows, "a": np.append(1 - rows["a"][:1], rows["a"][1:])}
 
-    monkeypatch.setattr("glassine.attacks.reconstruction.records.draw_rows", planted)
+    monkeypatch.setattr("glassine.attacks.reconstruction.record_reconstruction.draw_rows", planted)
     assert "do not meet" in failed(reconstruct_records(forest, BITS))
 
 

@@ -23,6 +23,14 @@ printed("r_separated", suppressWarnings(glm(I(age > 45) ~ age, family = binomial
 printed("r_saturated", lm(cost ~ factor(age), data = data[!duplicated(data$age), ]))
 printed("r_cox", cox)
 printed("r_cox_robust", coxph(Surv(time, status) ~ age + sex + treated + cluster(town), data = data))
+below <- function(name, ...) {
+  text <- capture.output(print(summary(cox)), ...)
+  writeLines(gsub("[\u2018\u2019]", "'", text), paste0(name, ".txt"))
+}
+below("r_cox_hazard", print(basehaz(cox)))
+below("r_cox_curve", print(summary(survfit(cox), times = c(100, 200, 300))))
+stratified <- coxph(Surv(time, status) ~ age + strata(sex), data = data)
+writeLines(gsub("[\u2018\u2019]", "'", capture.output(print(summary(stratified)), print(basehaz(stratified)))), "r_cox_strata.txt")
 write.csv(tidy(logistic), "broom_logit.csv", row.names = FALSE)
 write.csv(tidy(logistic, conf.int = TRUE, exponentiate = TRUE), "broom_ratios.csv", row.names = FALSE)
 write.csv(tidy(cox), "broom_cox.csv", row.names = FALSE)

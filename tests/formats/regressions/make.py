@@ -73,6 +73,7 @@ def main() -> None:
     fits["sm_logit"].summary2().tables[1].to_csv(HERE / "sm_logit_table.csv")
     cox = smf.phreg("time ~ age + sex", data, status=data["status"].to_numpy()).fit()
     (HERE / "sm_phreg.txt").write_text(f"{cox.summary()}\n")
+    (HERE / "sm_phreg_hazard.txt").write_text(f"{cox.summary()}\n{cox.baseline_cumulative_hazard}\n")
 
     columns = ["age", "sex", "town"]
     for name, model, target in (

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.disclosure.candidates import CODES, MULTIWAY, ONE_VALUE, THRESHOLD
+from glassine.attacks.disclosure.candidate_splits import CODES, MULTIWAY, ONE_VALUE, THRESHOLD
 from glassine.attacks.disclosure.constraints import Constraints
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.learners.greedy.impurity import split_information

@@ -15,7 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure.adversary import Adversary
-from glassine.attacks.disclosure.candidates import MULTIWAY, ONE_VALUE, THRESHOLD, View, compared_views, worst_slacks
+from glassine.attacks.disclosure.candidate_splits import (
+    MULTIWAY,
+    ONE_VALUE,
+    THRESHOLD,
+    View,
+    compared_views,
+    worst_slacks,
+)
 from glassine.attacks.disclosure.people import People, PeopleSplit
 from glassine.learners.greedy.impurity import Criterion, impurity, split_information
 from glassine.models import DecisionTree

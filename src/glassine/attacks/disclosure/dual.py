@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from glassine.attacks.disclosure.leaves import Rows
+from glassine.attacks.disclosure.leaf_constraints import Rows
 from glassine.errors import GlassineError
 from glassine.records.arrays import Array, Bools, Indices
 

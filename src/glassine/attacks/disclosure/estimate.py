@@ -12,17 +12,17 @@ import numpy.typing as npt
 
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.constraints import Clash, Constraints
-from glassine.attacks.disclosure.leaves import LeafKnowledge
+from glassine.attacks.disclosure.leaf_constraints import LeafKnowledge
 from glassine.attacks.disclosure.people import People, true_codes, true_table
 from glassine.data.labels import subgroups
-from glassine.data.table import RecordTable, as_table
+from glassine.data.record_table import RecordTable, as_table
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, check_whole
 from glassine.exports import DisplayedToCheckers
 from glassine.records.arrays import Array
 
 if TYPE_CHECKING:
-    from glassine.attacks.disclosure.sample import SampleEstimate
+    from glassine.attacks.disclosure.uncertain_membership import SampleEstimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

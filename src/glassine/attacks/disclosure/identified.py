@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from glassine.attacks.disclosure.constraints import NodeTerms
-from glassine.attacks.disclosure.cuts import cut_at
+from glassine.attacks.disclosure.cutting_planes import cut_at
 from glassine.attacks.disclosure.dual import TimeLimit, TimeLimitError
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.errors import InvalidParameterError, parameter

@@ -13,17 +13,23 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.adversary import Adversary, completed, read_hints
 from glassine.attacks.disclosure.board import lay_out
 from glassine.attacks.disclosure.constraints import Clash, Constraints, derive_constraints
-from glassine.attacks.disclosure.cuts import Approximation, CutSolution, Engine, outer_approximation
+from glassine.attacks.disclosure.cutting_planes import Approximation, CutSolution, Engine, outer_approximation
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.first_world import first_world
 from glassine.attacks.disclosure.lagrangian import LocalOptimum, Starts, augmented_lagrangian, starting_tables
-from glassine.attacks.disclosure.leaves import ExpectedLeaves, LeafKnowledge, assumed_noise, read_leaves, read_noisy
+from glassine.attacks.disclosure.leaf_constraints import (
+    ExpectedLeaves,
+    LeafKnowledge,
+    assumed_noise,
+    read_leaves,
+    read_noisy,
+)
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.people import People, read_people, true_table
-from glassine.attacks.disclosure.sample import SampledLeaves, read_sample, sample_estimate
+from glassine.attacks.disclosure.uncertain_membership import SampledLeaves, read_sample, sample_estimate
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.data.table import as_table
+from glassine.data.record_table import as_table
 from glassine.errors import (
     GlassineError,
     InvalidDataError,

@@ -17,10 +17,10 @@ import numpy as np
 from scipy.optimize import minimize
 
 from glassine.attacks.disclosure.constraints import Clash, Constraints
-from glassine.attacks.disclosure.cuts import CutSolution, Engine
+from glassine.attacks.disclosure.cutting_planes import CutSolution, Engine
 from glassine.attacks.disclosure.dual import TimeLimit
 from glassine.attacks.disclosure.logits import LogitProblem, impurity_slope
-from glassine.attacks.disclosure.metric import Curvature
+from glassine.attacks.disclosure.preconditioner import Curvature
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidParameterError
 from glassine.records.arrays import Array, Bools, Indices

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from scipy.special import expit
 
 from glassine.attacks.disclosure.constraints import Constraints
-from glassine.attacks.disclosure.cuts import SMALLEST_SHARE, Engine
+from glassine.attacks.disclosure.cutting_planes import SMALLEST_SHARE, Engine
 from glassine.learners.greedy.impurity import Criterion, split_information
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
 

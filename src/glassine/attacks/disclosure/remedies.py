@@ -20,14 +20,14 @@ from glassine.attacks.disclosure.dual import TimeLimit, TimeLimitError
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.infer import SearchError, infer_sensitive
 from glassine.attacks.disclosure.lagrangian import Starts
-from glassine.attacks.disclosure.leaves import ExpectedLeaves
+from glassine.attacks.disclosure.leaf_constraints import ExpectedLeaves
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.people import true_table
 from glassine.attacks.disclosure.predictions import Holdout, quality, read_holdout
 from glassine.attacks.remedy_table import DisclosureRemedy, Kind, RemedyTable, figures_of
 from glassine.codec import record
-from glassine.data.inference import columns as read_columns
-from glassine.data.store import ResultKind, RunStore
+from glassine.data.record_table import columns as read_columns
+from glassine.data.results_folder import ResultKind, RunStore
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
 from glassine.domain.domain import to_dict

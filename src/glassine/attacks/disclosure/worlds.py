@@ -17,8 +17,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from glassine.attacks.disclosure.constraints import Clash
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.attacks.disclosure.leaves import BoundedLeaves
-from glassine.attacks.disclosure.sample import SampledLeaves
+from glassine.attacks.disclosure.leaf_constraints import BoundedLeaves
+from glassine.attacks.disclosure.uncertain_membership import SampledLeaves
 from glassine.errors import GlassineError
 from glassine.records.arrays import Ints
 

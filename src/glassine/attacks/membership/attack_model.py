@@ -20,7 +20,7 @@ from glassine.attacks.membership.outputs import (
     published,
 )
 from glassine.attacks.membership.result import LossComparison, MembershipResult, Shift
-from glassine.attacks.membership.scoring import judge_calls, judge_scores
+from glassine.attacks.membership.score_thresholds import judge_calls, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.data.labels import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter

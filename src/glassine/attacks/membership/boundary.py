@@ -11,11 +11,11 @@ import numpy as np
 from glassine.attacks.membership.gap import answered, gap_figure, known_sides, read_sides, setting_of
 from glassine.attacks.membership.outputs import LabelledRecords, attempt, published
 from glassine.attacks.membership.result import MembershipResult, Shift
-from glassine.attacks.membership.scoring import judge_scores
+from glassine.attacks.membership.score_thresholds import judge_scores
 from glassine.attacks.outcome import Outcome
 from glassine.data.labels import Sample
 from glassine.domain import Between, Literal
-from glassine.domain.literals import attributes_of, is_missing
+from glassine.domain.literals import is_missing
 from glassine.domain.prefixes import Prefix
 from glassine.errors import UnsupportedModelError
 from glassine.formats import as_model, tree_or_rules
@@ -119,7 +119,7 @@ def boundary_distances(model: DecisionTree | RuleList, columns: dict[str, AnyArr
     labels = cell_labels(model)
     of = labels[model.apply(columns)]
     metric = _Metric(columns, model.literals)
-    none = float(len(attributes_of(model.literals)) + 1)
+    none = float(len(model.tested) + 1)
     out = np.full(len(of), none)
     n_boxes = 0
     for cell, label in zip(model.cells, labels.tolist(), strict=True):

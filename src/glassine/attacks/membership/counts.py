@@ -9,13 +9,13 @@ import numpy as np
 from glassine.attacks.membership.gap import answered, gap_figure, read_sides, setting_of
 from glassine.attacks.membership.outputs import LabelledRecords, asking, attempt
 from glassine.attacks.membership.result import MembershipResult, Shift
-from glassine.attacks.membership.scoring import N_FOLDS, judge_scores
+from glassine.attacks.membership.score_thresholds import N_FOLDS, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.data.labels import Sample
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import as_model
 from glassine.models import AdditiveModel
-from glassine.models.scoring import bin_indices
+from glassine.models.additive_scores import bin_indices
 from glassine.records.arrays import Array, Indices
 
 LEAST = 1e-3

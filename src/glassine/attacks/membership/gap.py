@@ -8,18 +8,16 @@ import math
 import numpy as np
 from scipy.stats import mannwhitneyu
 
-from glassine.attacks.membership.intervals import Estimate, check_confidence, newcombe
+from glassine.attacks.membership.confidence_intervals import Estimate, check_confidence, newcombe
 from glassine.attacks.membership.outputs import Answers, LabelledRecords, answers, attempt, generator, in_classes_of
 from glassine.attacks.membership.result import SHIFT_LEVEL, MembershipResult, Shift
-from glassine.attacks.membership.scoring import Setting, judge_calls
+from glassine.attacks.membership.score_thresholds import Setting, judge_calls
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.data.labels import Sample
-from glassine.data.persons import refuse_shared
-from glassine.domain import Real
-from glassine.domain.attributes import LARGEST
+from glassine.data.person_counts import refuse_shared
 from glassine.errors import InvalidParameterError, parameter
 from glassine.records.arrays import AnyArray, Array, Indices
-from glassine.records.cells import Flag, Reader
+from glassine.records.cells import ANY_NUMBER, Flag
 
 
 def gap_attack(
@@ -138,8 +136,6 @@ def setting_of(confidence: float, random_state: int | np.random.Generator | None
 
 # Whether members and holdout differ already without the model: a classifier two-sample test.
 
-
-ANY_NUMBER = Reader(Real(-LARGEST, LARGEST, missing=True))
 
 MAX_RECORDS = 10_000
 """Records of each side that an attack uses at most which asks a model many times about each."""

@@ -19,10 +19,9 @@ from glassine.attacks.membership.gap import (
 )
 from glassine.attacks.membership.outputs import Answers, LabelledRecords, answers, attempt, published
 from glassine.attacks.membership.result import MembershipResult, Shift
-from glassine.attacks.membership.scoring import judge_scores
+from glassine.attacks.membership.score_thresholds import judge_scores
 from glassine.attacks.outcome import Outcome
 from glassine.data.labels import Sample
-from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidDataError, InvalidParameterError, check_whole, parameter
 from glassine.models.evidence import cell_labels
 from glassine.records.arrays import Array, Bools, Indices
@@ -220,7 +219,7 @@ def _judge(
     if plain is None:
         return (lambda origins: answers(model, _changed(pool, origins)).correct), groups
     labels, columns = cell_labels(plain), pool.columns(plain.attributes)
-    tested = attributes_of(plain.literals) or tuple(columns)[:1]
+    tested = plain.tested or tuple(columns)[:1]
     places = [list(columns).index(name) for name in tested]
 
     def correct(origins: Indices) -> Bools:

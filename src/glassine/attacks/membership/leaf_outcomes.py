@@ -7,7 +7,7 @@ import numpy as np
 from glassine.attacks.membership.gap import read_sides, setting_of
 from glassine.attacks.membership.outputs import LabelledRecords, asking, attempt, places
 from glassine.attacks.membership.result import MembershipResult, Shift
-from glassine.attacks.membership.scoring import N_FOLDS, judge_calls
+from glassine.attacks.membership.score_thresholds import N_FOLDS, judge_calls
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.data.labels import Sample
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
@@ -117,6 +117,9 @@ def _published(model: object) -> DecisionTree | RuleList:
         plain = as_model(model)
     except InvalidModelError as error:
         raise UnsupportedModelError(f"the model cannot be read as leaves: {error.text}") from None
+    except UnsupportedModelError:
+        # It need not be a model: whatever answers is attacked beside it.
+        raise UnsupportedModelError("the attack is made on the leaves of one tree or rule list.") from None
     if not isinstance(plain, DecisionTree | RuleList):
         raise UnsupportedModelError("the model publishes no leaves.", remedy="Attack its outputs: attack_membership.")
     evidences = [cell.evidence for cell in plain.cells]

@@ -12,7 +12,7 @@ import numpy as np
 from glassine.attacks.membership.gap import read_sides, setting_of
 from glassine.attacks.membership.outputs import LabelledRecords, attempt
 from glassine.attacks.membership.result import MembershipResult, Shift
-from glassine.attacks.membership.scoring import Setting
+from glassine.attacks.membership.score_thresholds import Setting
 from glassine.attacks.membership.shadows import Mode, ShadowAnswers, Shadows, shadow_answers
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.data.labels import Sample

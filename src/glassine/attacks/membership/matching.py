@@ -11,16 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import LabelledRecords, as_fitted, asking, class_text
-from glassine.data.table import RecordTable
+from glassine.data.record_table import RecordTable
 from glassine.domain import Between
-from glassine.domain.attributes import LARGEST, Real
 from glassine.domain.literals import is_missing
 from glassine.domain.single import single_sides
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError, parameter
 from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
 from glassine.models.records import read_records
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
-from glassine.records.cells import Flag, Reader
+from glassine.records.cells import ANY_NUMBER, Flag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -203,12 +202,14 @@ def _of_published(model: DecisionTree, candidates: LabelledRecords, tree: int, s
         # A cell that was fixed without the records may hold none.
         return
     inputs = candidates.columns(model.attributes)
-    tested = {
-        literal.attribute: _single(inputs[literal.attribute], literal.attribute)
-        for literal in model.literals
-        if isinstance(literal, Between) and literal.attribute in inputs
-    }
-    columns = {**inputs, **tested}
+    names = dict.fromkeys(one.attribute for one in model.literals if isinstance(one, Between))
+    with np.errstate(over="ignore"):
+        single = {
+            name: column_of_numbers(inputs[name], name).astype(np.float32).astype(np.float64)
+            for name in names
+            if name in inputs
+        }
+    columns = {**inputs, **single}
     n = len(candidates.target)
     records = read_records(columns, model.attributes, [one for one in model.literals if one.attribute in columns])
     stack = [(0, np.arange(n))]
@@ -217,7 +218,20 @@ def _of_published(model: DecisionTree, candidates: LabelledRecords, tree: int, s
         branches = model.nodes[index].branches
         if not branches or not len(rows):
             continue
-        yield from _thresholds([branch.literal for branch in branches], columns, rows, tree, sample)
+        between = [branch.literal for branch in branches if isinstance(branch.literal, Between)]
+        ends = {(one.attribute, bound) for one in between if one.attribute in columns for bound in (one.lo, one.hi)}
+        for attribute, bound in sorted(end for end in ends if np.isfinite(end[1])):
+            values = columns[attribute][rows]
+            present = ~np.isnan(values)
+            yield ThresholdSplit(
+                tree=tree,
+                sample=sample,
+                attribute=attribute,
+                threshold=float(bound),
+                exact=False,
+                rows=rows[present],
+                values=values[present],
+            )
         for branch in branches:
             name = branch.literal.attribute
             if name not in columns:
@@ -229,39 +243,9 @@ def _of_published(model: DecisionTree, candidates: LabelledRecords, tree: int, s
             rows = rows[~taken]
 
 
-def _thresholds(
-    literals: Iterable[Any], columns: dict[str, AnyArray], rows: Indices, tree: int, sample: int
-) -> Iterator[ThresholdSplit]:
-    thresholds = {
-        (literal.attribute, bound)
-        for literal in literals
-        if isinstance(literal, Between)
-        for bound in (literal.lo, literal.hi)
-        if np.isfinite(bound) and literal.attribute in columns
-    }
-    for attribute, bound in sorted(thresholds):
-        values = columns[attribute][rows]
-        present = ~np.isnan(values)
-        yield ThresholdSplit(
-            tree=tree,
-            sample=sample,
-            attribute=attribute,
-            threshold=float(bound),
-            exact=False,
-            rows=rows[present],
-            values=values[present],
-        )
-
-
-def _single(column: AnyArray, name: str) -> Array:
-    """Return a column of numbers rounded to single precision, gaps as NaN."""
-    with np.errstate(over="ignore"):
-        return column_of_numbers(column, name).astype(np.float32).astype(np.float64)
-
-
 def column_of_numbers(column: AnyArray, name: str) -> Array:
     """Return a column of numbers, gaps as NaN."""
-    numbers, flags = Reader(Real(-LARGEST, LARGEST, missing=True)).column(column)
+    numbers, flags = ANY_NUMBER.column(column)
     if (flags == Flag.UNDECLARED).any():
         raise InvalidDataError(
             f"column {name!r} of the candidates holds text where the tree needs numbers.",
@@ -399,10 +383,6 @@ class DistinctCandidates:
     def rows(self, chosen: Iterable[int]) -> tuple[int, ...]:
         """Return the row of the first of each of some different candidates."""
         return tuple(int(self.first[i]) for i in chosen)
-
-    def all_rows(self, chosen: Sequence[int]) -> tuple[int, ...]:
-        """Return the rows of some different candidates, equal ones included."""
-        return tuple(np.flatnonzero(np.isin(self.codes, list(chosen))).tolist())
 
 
 def known_columns(model: object, records: LabelledRecords) -> LabelledRecords:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.membership.intervals import Estimate, check_confidence, clopper_pearson, newcombe
+from glassine.attacks.membership.confidence_intervals import Estimate, check_confidence, clopper_pearson, newcombe
 from glassine.attacks.membership.matching import (
     DistinctCandidates,
     ExplainedSplit,
@@ -19,14 +19,15 @@ from glassine.attacks.membership.matching import (
     pairs_between,
     placed_between,
     rows_of_reach,
+    splits_of,
     stated_truth,
 )
 from glassine.attacks.membership.outputs import LabelledRecords, attempt, generator, read_matrix
-from glassine.attacks.membership.union import readings
 from glassine.attacks.outcome import Outcome
 from glassine.domain.single import single_bound, single_sides
 from glassine.errors import InvalidParameterError, UnsupportedModelError, parameter
 from glassine.exports import DisplayedToCheckers
+from glassine.models import TreeEnsemble
 from glassine.records.arrays import Bools
 
 N_TRIALS, MAX_TRIALS = 25, 5_000
@@ -273,7 +274,12 @@ def midpoint_attack(
         people = DistinctCandidates.of(model, pool, truths)
         near = None if rows is None else [np.unique(people.codes[own]) for own in rows]
         # Of an ensemble of which it is not known how thresholds were placed, the reading that names most counts.
-        made = [one for splits in readings(model, people.records, near) if (one := read(people, splits)) is not None]
+        ways: Iterable[Iterable[ThresholdSplit]] = [splits_of(model, people.records, near)]
+        if isinstance(model, TreeEnsemble):
+            from glassine.attacks.membership.union import readings
+
+            ways = readings(model, people.records, near)
+        made = [one for splits in ways if (one := read(people, splits)) is not None]
         if not made:
             raise UnsupportedModelError(
                 "the model has no threshold on a number that a candidate reaches.",
@@ -453,7 +459,7 @@ def _result(
         accused=people.rows(sorted(accused)),
         n_named=int(judged[1].sum()),
         groups=tuple(sorted(people.rows(group) for group in groups if accused.isdisjoint(group))),
-        cleared=people.all_rows(cleared),
+        cleared=tuple(np.flatnonzero(np.isin(people.codes, cleared)).tolist()),
         pairs=tuple(pairs),
         chance=chance,
         expected_by_chance=float(sum(rates[match.split.attribute] for match in matches)),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from glassine.attacks.membership.intervals import Estimate, ScoreCounts, clopper_pearson
+from glassine.attacks.membership.confidence_intervals import Estimate, ScoreCounts, clopper_pearson
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
 from glassine.exports import DisplayedToCheckers
 from glassine.records.arrays import Array, Bools, Indices

@@ -15,9 +15,9 @@ from sklearn.base import clone
 from glassine.attacks.membership.gap import gap_figure, known_sides
 from glassine.attacks.membership.outputs import Answers, LabelledRecords, UnansweredError, answers, attempt, first_line
 from glassine.attacks.membership.result import MembershipResult
-from glassine.attacks.membership.scoring import Setting, judge_scores
+from glassine.attacks.membership.score_thresholds import Setting, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
-from glassine.data.table import as_table
+from glassine.data.record_table import as_table
 from glassine.errors import (
     InvalidParameterError,
     PrivacyLeakWarning,
@@ -104,7 +104,7 @@ def shadow_learner(model: DecisionTree | RuleList, records: object) -> Any:
     3
     """
     if isinstance(model, RuleList):
-        from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
+        from glassine.learners.greedy.ordinary_lists import GreedyRuleListClassifier
 
         return GreedyRuleListClassifier(max_rules=max(1, len(model.rules)), min_support=0.0)
     from sklearn.compose import ColumnTransformer

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from glassine.attacks.membership.attack_model import black_box_attack, compare_losses, loss_attack
+from glassine.attacks.membership.confidence_intervals import check_confidence
 from glassine.attacks.membership.counts import count_attack
 from glassine.attacks.membership.gap import gap_attack, holdout_shift, read_sides, setting_of
-from glassine.attacks.membership.intervals import check_confidence
 from glassine.attacks.membership.label_only import label_only_attack
 from glassine.attacks.membership.leaf_outcomes import leaf_outcome_attack
 from glassine.attacks.membership.likelihood_ratios import judged, likelihood_ratio, relative_ratio
@@ -20,7 +20,7 @@ from glassine.attacks.membership.matching import codes_of_rows
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
 from glassine.attacks.membership.outputs import LabelledRecords, generator
 from glassine.attacks.membership.result import LossComparison, MembershipResult, Shift, plain
-from glassine.attacks.membership.scoring import N_PERMUTATIONS
+from glassine.attacks.membership.score_thresholds import N_PERMUTATIONS
 from glassine.attacks.membership.shadows import Mode, Shadows, shadow_answers
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.overfitting import Vulnerability, vulnerability

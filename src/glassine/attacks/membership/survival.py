@@ -9,13 +9,14 @@ import numpy as np
 from glassine.attacks.membership.gap import holdout_shift, read_sides, setting_of
 from glassine.attacks.membership.outputs import LabelledRecords, attempt, generator
 from glassine.attacks.membership.result import MembershipResult
-from glassine.attacks.membership.scoring import Setting, judge_scores
+from glassine.attacks.membership.score_thresholds import Setting, judge_scores
 from glassine.attacks.membership.suite import MembershipAttacks, overlap_of
 from glassine.attacks.outcome import Measured, NotApplicable
 from glassine.data.labels import Sample
+from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, UnsupportedModelError
 from glassine.models.regression import RegressionModel
-from glassine.records.arrays import Array, Bools, Indices
+from glassine.records.arrays import AnyArray, Array, Bools, Indices
 
 N_REFERENCES = 8
 """Reference models, whose mean score stands for that of a model without the record."""
@@ -66,7 +67,7 @@ def attack_survival(
     data, holdout : Sample
         Training records, n of them, and others of the same population; the target are the times, at least 0.
     event : str
-        Column of 0/1: whether the time is that of an event.
+        Column of 0 and 1, 1 for the time of an event; or of 1 and 2, 2 for an event, as R's ``Surv`` reads them.
     confidence, random_state
         As for :func:`~glassine.attacks.attack_membership`.
 
@@ -92,7 +93,8 @@ def attack_survival(
         raise InvalidDataError("attacks on times need at least eight held-out records.", remedy="Give more of them.")
     order = rng.permutation(outside.number)
     population, judged = (outside.take(outside.of(np.sort(part))) for part in np.array_split(order, 2))
-    read = [survival_times(model, side, event) for side in (inside, judged, population)]
+    code = event_code(*(_events(side, event) for side in sides))
+    read = [survival_times(model, side, event, code) for side in (inside, judged, population)]
     read[2] = read[2].take(~np.isnan(read[2].design).any(axis=1) & ~np.isnan(read[2].time))
     if not len(read[2].time):
         raise InvalidDataError(
@@ -153,24 +155,39 @@ def _judged(
     return judge_scores(attack, members, others, setting, gap=None)
 
 
-def survival_times(model: RegressionModel, records: LabelledRecords, event: str) -> SurvivalTimes:
-    """Return the columns, times and events of records; a record that lacks one has NaN, and no event."""
-    columns = records.columns(records.names or (*model.attributes, event))
+def event_code(*columns: AnyArray) -> int:
+    """Return which value of a column marks an event, given its parts: 1 of 0 and 1, and 2 of 1 and 2, as R reads them.
+
+    Examples
+    --------
+    >>> event_code(np.array([1, 2, 2, 1])), event_code(np.array([True, False]))
+    (2, 1)
+    """
+    if any(column.dtype.kind not in "biuf" for column in columns):
+        raise InvalidDataError("the events must be numbers.", remedy="Name a column of 0 and 1, 1 for an event.")
+    values = {float(value) for column in columns for value in np.unique(column[~is_missing(column)])}
+    if not (values <= {0.0, 1.0} or values <= {1.0, 2.0}):
+        raise InvalidDataError(
+            "the column of events must hold 0 and 1, 1 for an event, or 1 and 2, 2 for an event.",
+            remedy="Code other marks as 0 and 1.",
+        )
+    return 2 if 2.0 in values else 1
+
+
+def _events(records: LabelledRecords, event: str) -> AnyArray:
+    columns = records.columns(records.names or (event,))
     if event not in columns:
         raise InvalidDataError(f"the records lack the column {event!r:.60} of events.", remedy="Name a column of 0/1.")
-    kinds = {
-        name: np.asarray(values).dtype.kind for name, values in (("times", records.target), ("events", columns[event]))
-    }
-    for what, kind in kinds.items():
-        if kind not in "biuf":
-            raise InvalidDataError(f"the {what} must be numbers.", remedy="Name the columns of times and of events.")
-    occurred = np.asarray(columns[event], dtype=float)
-    if not np.isin(occurred[~np.isnan(occurred)], (0, 1)).all():
-        raise InvalidDataError(
-            f"the column {event!r:.60} must hold 0 and 1, 1 for an event.", remedy="Code other marks as 0 and 1."
-        )
+    return np.asarray(columns[event])
+
+
+def survival_times(model: RegressionModel, records: LabelledRecords, event: str, code: int = 1) -> SurvivalTimes:
+    """Return the columns, times and events of records; a record that lacks one has NaN, and no event."""
+    columns = records.columns(records.names or (*model.attributes, event))
+    if np.asarray(records.target).dtype.kind not in "biuf":
+        raise InvalidDataError("the times must be numbers.", remedy="Name the columns of times and of events.")
     time = np.asarray(records.target, dtype=float)
-    return SurvivalTimes(design=model.design(columns), time=time, event=np.asarray(occurred == 1))
+    return SurvivalTimes(design=model.design(columns), time=time, event=_events(records, event) == code)
 
 
 def _likelihood(times: SurvivalTimes, population: SurvivalTimes, coefficients: Array) -> Array:

@@ -20,12 +20,9 @@ MOST_SPLITS = 50_000
 
 
 def readings(
-    model: object, candidates: LabelledRecords, reach: Sequence[Indices] | None = None
+    model: TreeEnsemble, candidates: LabelledRecords, reach: Sequence[Indices] | None = None
 ) -> Iterator[Iterator[ThresholdSplit]]:
     """Yield the ways in which thresholds may have been placed, each as the splits that it makes of them."""
-    if not isinstance(model, TreeEnsemble):
-        yield splits_of(model, candidates, reach)
-        return
     if model.placed == "random":
         raise UnsupportedModelError(
             "extremely randomized trees draw their thresholds at random: no midpoints.",

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from glassine.attacks.alignment import ErrorEstimate, align, original_records
 from glassine.attacks.reconstruction.count_bounds import bound_counts, exact_counts, likeliest_counts
 from glassine.attacks.reconstruction.leakage import (
     ExposedRecords,
@@ -24,6 +23,7 @@ from glassine.attacks.reconstruction.leakage import (
     oddities,
 )
 from glassine.attacks.reconstruction.possible import log2_ratio
+from glassine.attacks.record_matching import ErrorEstimate, align, original_records
 from glassine.counting import MAX_STEPS, Region
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
@@ -86,12 +86,12 @@ class ProbabilisticDataset(DisplayedToCheckers, ExposedRecords):
         noise = self.noise
         bounds = exact_counts(self.supports) if noise is None else bound_counts(self.model, noise, confidence)
         possible = self._worlds_of(domain_aware)
-        bounds = bounds.without(np.array([not measure for measure in possible.measures]))
+        bounds = bounds.without(np.array([not measure for measure in possible.regions.measures]))
         learned = np.array(self.bits_learned(domain_aware=domain_aware))
         learned[np.isinf(learned)] = 0.0  # an empty region, which holds no record
         bits = bounds.mean(learned)
         dist = dist_g = None
-        if self._continuum is None and (size := int(possible.space.total)) > 1:
+        if not self._continua and (size := int(possible.space.total)) > 1:
             counted = np.array(possible.bits_learned)
             counted[np.isinf(counted)] = 0.0
             dist_g, dist = (
@@ -154,7 +154,7 @@ class ProbabilisticDataset(DisplayedToCheckers, ExposedRecords):
             )
         published = [evidence.counts or (evidence.size or 0,) for evidence in cells]
         widths = [len(counts) for counts in published]
-        possible = np.repeat([bool(measure) for measure in self._worlds_of(True).measures], widths)
+        possible = np.repeat([bool(measure) for measure in self._worlds_of(True).regions.measures], widths)
         counts = likeliest_counts(np.concatenate(published).astype(np.int64), noise, n_records, possible)
         sizes = np.add.reduceat(counts, np.cumsum([0, *widths[:-1]]))
         return ProbabilisticDataset(with_sizes(self.model, sizes.tolist()), self.domain, max_steps=self._max_steps)
@@ -223,7 +223,7 @@ class ProbabilisticDataset(DisplayedToCheckers, ExposedRecords):
             )
         self._require_possible(domain_aware)
         worlds, less = self._worlds_of(domain_aware), math.fsum(math.log2(unit) for unit in units.values())
-        parts = zip(self.supports, worlds.measures, strict=True)
+        parts = zip(self.supports, worlds.regions.measures, strict=True)
         left = math.fsum(size * (log2_ratio(measure, 1) - less) for size, measure in parts if size)
         prior = self.n_records * (log2_ratio(worlds.space.total, 1) - less)
         if not prior > 0:

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
-from glassine.data.table import as_table
+from glassine.data.record_table import as_table
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import check_domain

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.table import NO_RECORDS, as_table
+from glassine.data.record_table import NO_RECORDS, as_table
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
@@ -39,7 +39,7 @@ class OtherRecordsError(InvalidDataError):
 
 def parts_of(model: DecisionTree | RuleList, domain: Domain, data: object) -> Ints:
     """Return the part of each record, shape (n,), read by the domain; no record is refused."""
-    recipe = {name: domain[name] for name in attributes_of(model.literals)}
+    recipe = {name: domain[name] for name in model.tested}
     records = counted_records(data if isinstance(data, dict) else as_table(data), recipe)
     if not records.n_records:
         raise InvalidDataError(NO_RECORDS)

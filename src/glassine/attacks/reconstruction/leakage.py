@@ -12,8 +12,7 @@ import numpy as np
 
 from glassine.attacks.reconstruction.possible import PossibleRecords, Worlds
 from glassine.data.labels import subgroups
-from glassine.data.table import as_table
-from glassine.domain.literals import attributes_of
+from glassine.data.record_table import as_table
 from glassine.errors import InvalidDataError, UndefinedMeasureError
 from glassine.models import Cell, DecisionTree, RuleList
 from glassine.models.records import counted_records
@@ -162,11 +161,11 @@ MOST_QUOTED = 100
 def oddities(model: DecisionTree | RuleList, possible: Worlds) -> list[str]:
     """Return what is odd about a model in a domain: shadowed rules, empty defaults, contradictions, holes."""
     out, unreadable = list[str](), list[str]()
-    if possible.covered < possible.space.total:
+    if possible.regions.covered < possible.space.total:
         out.append("some possible records satisfy no branch of a split")
     noun = "leaf" if isinstance(model, DecisionTree) else "rule"
-    for i, (cell, empty) in enumerate(zip(model.cells, possible.empty, strict=True), start=1):
-        if not empty:
+    for i, (cell, count) in enumerate(zip(model.cells, possible.regions.counts, strict=True), start=1):
+        if count:
             continue
         last = noun == "rule" and i == len(model.cells)
         quoted = f" ({cell})" if len(out) + len(unreadable) < MOST_QUOTED else ""
@@ -237,7 +236,7 @@ class ExposedRecords(PossibleRecords):
 
     def by_cell(self, *, domain_aware: bool = False) -> list[CellLeakage]:
         """Return what the model reveals about each leaf or rule; sizes if exact."""
-        finite = self._continuum is None
+        finite = not self._continua
         possible = self._worlds_of(domain_aware)
         return [
             CellLeakage(
@@ -247,7 +246,7 @@ class ExposedRecords(PossibleRecords):
                 bits_learned=bits,
             )
             for cell, measure, bits in zip(
-                self.model.cells, possible.measures, self.bits_learned(domain_aware=domain_aware), strict=True
+                self.model.cells, possible.regions.measures, self.bits_learned(domain_aware=domain_aware), strict=True
             )
         ]
 
@@ -353,7 +352,7 @@ class ExposedRecords(PossibleRecords):
 
     def _parts_of(self, records: object) -> Indices:
         """Return the leaf or rule of each record as the domain reads it, shape (n,); none is refused."""
-        recipe = {name: self.domain[name] for name in attributes_of(self.model.literals)}
+        recipe = {name: self.domain[name] for name in self.model.tested}
         return self.model.apply(counted_records(records, recipe))
 
 

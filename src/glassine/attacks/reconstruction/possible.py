@@ -12,7 +12,7 @@ import numpy as np
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.counting import MAX_STEPS, Measure, Region, RegionCounter, Space
 from glassine.counting.leaves import LeafRegions
-from glassine.counting.regions import measured_in_order
+from glassine.counting.regions import RuleRegions
 from glassine.counting.space import Part
 from glassine.domain import Domain, Real
 from glassine.errors import InvalidParameterError, Text, UndefinedMeasureError, parameter
@@ -35,36 +35,14 @@ class Worlds:
         self.domain = domain
         self.space = Space(domain, model.literals, domain_aware=domain_aware, by_shares=by_shares)
         self.counter = RegionCounter(self.space, max_steps=max_steps)
-        # Leaves of a tree do not meet; of rules the first one takes a record.
         paths = [cell.inside for cell in model.cells]
-        self.leaves = LeafRegions(self.space, paths) if isinstance(model, DecisionTree) else None
-        self._boxes = [self.space.box(path) for path in paths] if self.leaves is None else []
-
-    @cached_property
-    def _measured(self) -> list[tuple[Region, Measure]]:
-        return [*measured_in_order(self._boxes, self.counter)]
-
-    @cached_property
-    def regions(self) -> Sequence[Region]:
-        """The region of each part."""
-        return [region for region, _ in self._measured] if self.leaves is None else self.leaves
-
-    @cached_property
-    def measures(self) -> list[Measure]:
-        """Number of possible records of each part, or their volume."""
-        if self.leaves is not None:
-            return self.leaves.measures
-        return [measure for _, measure in self._measured]
-
-    @cached_property
-    def empty(self) -> list[bool]:
-        """Whether each part can hold no record."""
-        return [not measure for measure in (self.measures if self.leaves is None else self.leaves.counts)]
-
-    @property
-    def covered(self) -> Measure:
-        """Number of possible records of all parts together, or their volume."""
-        return sum(self.measures, start=0) if self.leaves is None else self.leaves.covered
+        # Leaves of a tree do not meet; of rules the first one takes a record.
+        self.regions: LeafRegions | RuleRegions
+        if isinstance(model, DecisionTree):
+            self.regions = LeafRegions(self.space, paths)
+        else:
+            self.regions = RuleRegions([*map(self.space.box, paths)], self.counter)
+        self.leaves = self.regions if isinstance(self.regions, LeafRegions) else None
 
     @cached_property
     def bits_learned(self) -> tuple[float, ...]:
@@ -74,8 +52,8 @@ class Worlds:
         """
         if self.leaves is not None:
             return tuple(log2_ratio(self.leaves.total, count) for count in self.leaves.counts)
-        parts = zip(self.regions, self.empty, strict=True)
-        return tuple(math.inf if empty else log2_ratio(1, self.counter.share(region)) for region, empty in parts)
+        parts = zip(self.regions, self.regions.measures, strict=True)
+        return tuple(log2_ratio(1, self.counter.share(region)) if some else math.inf for region, some in parts)
 
     @cached_property
     def prior_entropy(self) -> float:
@@ -122,7 +100,7 @@ class Worlds:
 
     def values_left(self) -> Iterator[dict[str, int]]:
         """Yield for each part how many values of the attributes that it tests some record has; none if it is empty."""
-        for at, measure in enumerate(self.measures):
+        for at, measure in enumerate(self.regions.measures):
             if self.leaves is None or not measure:
                 region = self.regions[at] if measure else Region({})
                 yield {
@@ -171,7 +149,12 @@ class Worlds:
         """Return the bits learned about each attribute of a factor of which these atoms are left."""
         part = self.space.factors[factor]
         if len(part.attributes) == 1:
-            return {part.attributes[0]: log2_ratio(self.space.totals[factor], self.space.weight(factor, allowed))}
+            own, whole = (
+                (self.space.weight(factor, allowed), self.space.totals[factor])
+                if self.leaves is None
+                else self.leaves.scaled(factor, allowed)
+            )
+            return {part.attributes[0]: log2_ratio(whole, own)}
         mask = self.space.mask(factor, allowed)
         return self._learned(factor, [w if mask >> atom & 1 else 0 for atom, w in enumerate(part.weights)])
 
@@ -250,7 +233,9 @@ class PossibleRecords:
                 "the model's counts carry noise, so rounding does not bound the true ones.",
                 remedy="Leave noise out, or take the model before its counts were rounded.",
             )
-        self.noise = noise if noise is not None else _claimed_noise(model)
+        # A guarantee states the noise, unless counts were changed further.
+        scale = None if model.guarantee is None or model.approximate else model.guarantee.count_scale
+        self.noise = noise if noise is not None or scale is None else CountNoise("geometric", scale)
         self._max_steps = max_steps
         self._worlds: dict[tuple[bool, bool], Worlds] = {}
         self._worlds_of(False)  # an attribute or a value that the domain lacks is an error here
@@ -301,7 +286,7 @@ class PossibleRecords:
             If an attribute is a continuum: declare its resolution.
         """
         self._require_finite()
-        return tuple(int(m) for m in self._worlds_of(domain_aware).measures)
+        return tuple(int(m) for m in self._worlds_of(domain_aware).regions.measures)
 
     def _inexact(self) -> str | None:
         """Return why published counts are not those of the records; None where they are, or none are published."""
@@ -328,33 +313,18 @@ class PossibleRecords:
         attributes = {name: self.domain[name] for name in self.domain}
         return [name for name, each in attributes.items() if isinstance(each, Real) and each.resolution is None]
 
-    @property
-    def _continuum(self) -> str | None:
-        """An attribute whose values are a continuum, if there is one."""
-        return self._continua[0] if self._continua else None
-
     def _require_finite(self) -> None:
-        name = self._continuum
-        if name is not None:
+        if self._continua:
             raise UndefinedMeasureError(
-                f"{name!r} has no declared resolution, so possible records cannot be counted.",
+                f"{self._continua[0]!r} has no declared resolution, so possible records cannot be counted.",
                 remedy="Declare one in the domain.",
             )
 
     def _require_possible(self, domain_aware: bool) -> None:
-        for i, (size, empty) in enumerate(
-            zip(self.supports, self._worlds_of(domain_aware).empty, strict=True), start=1
-        ):
-            if size and empty:
+        counts = self._worlds_of(domain_aware).regions.counts
+        for i, (size, count) in enumerate(zip(self.supports, counts, strict=True), start=1):
+            if size and not count:
                 raise UndefinedMeasureError(
                     f"part {i} of the model holds records where the domain allows none.",
                     remedy="Widen the domain's bounds, or mend its groups.",
                 )
-
-
-def _claimed_noise(model: DecisionTree | RuleList) -> CountNoise | None:
-    """Return the noise that a model's guarantee states; None where counts were changed further, or have none."""
-    scale = None if model.guarantee is None or model.approximate else model.guarantee.count_scale
-    if scale is None:
-        return None
-    return CountNoise("geometric", scale)

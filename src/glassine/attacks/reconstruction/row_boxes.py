@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.alignment import Records
 from glassine.attacks.reconstruction.possible import Worlds
+from glassine.attacks.record_matching import Records
 from glassine.counting import Measure, Region, Space
 from glassine.counting.space import Factor
 from glassine.domain import Domain

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from glassine.attacks.alignment import ErrorEstimate, Records, align, distances, original_records
 from glassine.attacks.reconstruction.possible import Worlds
+from glassine.attacks.record_matching import ErrorEstimate, Records, align, distances, original_records
 from glassine.counting import MAX_STEPS, Region
 from glassine.domain import Domain
 from glassine.errors import UndefinedMeasureError

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.alignment import Records
 from glassine.attacks.reconstruction.row_boxes import TimeOutError
 from glassine.attacks.reconstruction.row_problem import InconsistentCountsError, Problem, Total
+from glassine.attacks.record_matching import Records
 from glassine.domain import Binary, Domain
 from glassine.formats.sklearn.forest import is_sklearn_forest
 from glassine.models.tree import Forest

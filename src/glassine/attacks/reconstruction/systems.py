@@ -15,13 +15,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from glassine.attacks.alignment import Records
 from glassine.attacks.outcome import Failed, Measured, Outcome
 from glassine.attacks.reconstruction.joint_published import ClashError
 from glassine.attacks.reconstruction.row_boxes import TimeOutError, TooManyBoxesError
 from glassine.attacks.reconstruction.row_problem import InconsistentCountsError, Problem
 from glassine.attacks.reconstruction.row_result import RowReconstruction
 from glassine.attacks.reconstruction.row_solving import MissingSolverError, solve
+from glassine.attacks.record_matching import Records
 from glassine.counting import MAX_STEPS
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole

@@ -1,6 +1,6 @@
 """Findings: what an audit measured, as plain values; aggregates only, small counts suppressed."""
 
-from glassine.attacks.bins import BinsFinding as BinsFinding
+from glassine.attacks.bin_leakage import BinsFinding as BinsFinding
 from glassine.auditing.criterion import Check as Check
 from glassine.auditing.findings.additive import AdditiveFinding as AdditiveFinding
 from glassine.auditing.findings.additive import AxisFinding as AxisFinding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from glassine.attacks.bins import BinsFinding
+from glassine.attacks.bin_leakage import BinsFinding
 from glassine.attacks.outcome import ShownCount
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.outcome import ShownCount, for_checker
+from glassine.attacks.record_matching import ErrorEstimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

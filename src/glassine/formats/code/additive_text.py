@@ -17,7 +17,7 @@ from glassine.errors import GlassineError, InvalidModelError
 from glassine.formats.conditions import as_written
 from glassine.formats.format import BY_START, first_line, of_text
 from glassine.formats.json import EDIT, commented, opening_claim, without_counts
-from glassine.formats.printed.conditions import split_outside, typed
+from glassine.formats.printed.rule_conditions import split_outside, typed
 from glassine.formats.printed.rules import label_text
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import MISSING, OTHER, Bins, CategoryBins, NumericBins

@@ -8,7 +8,6 @@ import math
 import numbers
 
 from glassine.domain import Between, Literal, OneOf
-from glassine.domain.literals import attributes_of
 from glassine.domain.prefixes import Prefix, prefixes
 from glassine.errors import UnsupportedModelError
 from glassine.formats.conditions import check_model, outcomes
@@ -238,7 +237,7 @@ class _Names:
     def __init__(self, model: DecisionTree | RuleList) -> None:
         taken = set(TAKEN)
         self.variables: dict[tuple[str, bool], str] = {}
-        for i, name in enumerate(attributes_of(model.literals)):
+        for i, name in enumerate(model.tested):
             kinds = {isinstance(lit, Between) for lit in model.literals if lit.attribute == name}
             plain = "".join(name)
             usable = plain.isascii() and plain.isidentifier() and not plain.startswith("_") and len(kinds) == 1

@@ -63,6 +63,11 @@ def regression_from_csv(text: str, domain: Domain | None = None) -> RegressionMo
     places = _head(",".join(rows[0])) if rows else None
     if places is None or sum(map(len, rows)) > MOST_CELLS:
         raise UnsupportedModelError("the table has no columns of terms, estimates and errors, or is too long.")
+    if not text.endswith("\n"):
+        raise InvalidModelError(
+            "the last line of the table has no end: it may be cut off.",
+            remedy="Write the table again, or end its last line if it is whole.",
+        )
     builder = RegressionBuilder("the table of coefficients", domain)
     seen: set[str] = set()
     for line, cells in enumerate(rows[1:], start=2):

@@ -14,8 +14,8 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides
 from glassine.formats.conditions import attribute_of, damaged
 from glassine.formats.format import BY_LEAF, first_line, of_text
-from glassine.formats.printed.conditions import NUMBER, plain, value_of
 from glassine.formats.printed.plain_rules import RULE
+from glassine.formats.printed.rule_conditions import NUMBER, plain, value_of
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 

@@ -13,7 +13,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder, classes_by_largest, whole_counts
 from glassine.formats.conditions import at_most, damaged
 from glassine.formats.format import BY_START, of_text
-from glassine.formats.printed.conditions import NUMBER
+from glassine.formats.printed.rule_conditions import NUMBER
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 

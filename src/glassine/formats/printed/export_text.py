@@ -16,7 +16,7 @@ from glassine.formats.conditions import at_least, at_most, float_of, require, wi
 from glassine.formats.format import BY_START, of_text
 from glassine.formats.format import LINE as LINE_START
 from glassine.formats.json import opening_claim
-from glassine.formats.printed.conditions import condition, typed, word
+from glassine.formats.printed.rule_conditions import condition, typed, word
 from glassine.formats.printed.rules import listed_classes
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from glassine.errors import UnsupportedModelError
-from glassine.formats.printed.conditions import quoted_spans
+from glassine.formats.printed.rule_conditions import quoted_spans
 
 MARKS = re.compile(r'["\[\]]')
 VALUE = re.compile(r"value\s+([0-9.eE+-]+)\s*", re.IGNORECASE)

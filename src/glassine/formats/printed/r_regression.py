@@ -8,7 +8,8 @@ from dataclasses import replace
 from glassine.domain import Domain
 from glassine.errors import UnsupportedModelError
 from glassine.formats.format import of_text
-from glassine.formats.printed.conditions import NUMBER
+from glassine.formats.printed.baselines import baseline_below
+from glassine.formats.printed.rule_conditions import NUMBER
 from glassine.formats.regressions import MINUS, NOT_ESTIMATED, RegressionBuilder, half_step, link_of, number
 from glassine.models.regression import FitStatistics, RegressionModel
 
@@ -19,12 +20,15 @@ CALL = re.compile(
 HEAD = re.compile(r"^ *(?:Estimate +Std\. Error\b|coef +exp\(coef\) +se\(coef\)).*$", re.MULTILINE)
 VALUE = rf"(?:{NUMBER}|NaN|NA|< *{NUMBER})"
 ENDS = {
-    "lm": re.compile(r"^Residual standard error: ", re.MULTILINE),
-    "glm": re.compile(r"^ *Residual deviance: ", re.MULTILINE),
-    "coxph": re.compile(r"^(?:Concordance|Likelihood ratio test) *=", re.MULTILINE),
+    "lm": re.compile(r"^(?:F-statistic: .*p-value: .*|Residual standard error: .*)\n", re.MULTILINE),
+    "glm": re.compile(r"^Number of Fisher Scoring iterations: .*\n", re.MULTILINE),
+    "coxph": re.compile(r"^(?:Score \(logrank\) test *=|n= ?[0-9]).*\n", re.MULTILINE),
 }
-"""By function, what stands behind all rows of its table."""
+"""By function, the last line of its summary; that of ``lm`` has another line where it has columns."""
 ALL_OF_IT = "Give all that print(summary(model)) printed."
+WITH_BASELINE = "Print all of it below the summary: options(max.print = 1e6); print(basehaz(model))."
+WITHOUT_INTERCEPT = re.compile(r"(?:^|[~+( ])0 *(?:[+,)]|$)|- *1\b|\+ *0\b|-\(1\)")
+"""What a formula says that has no intercept."""
 MOST_ITERATIONS = 25
 """At which R's glm stops by default, converged or not."""
 MOST = 2_000
@@ -65,11 +69,12 @@ def regression_from_r(text: str, domain: Domain | None = None) -> RegressionMode
         raise UnsupportedModelError(
             "the text holds several summaries.", remedy="Write each to a file, and audit them together."
         )
-    if ENDS[function].search(text, head.end()) is None:
-        raise UnsupportedModelError("the summary ends in its table, or before its last lines.", remedy=ALL_OF_IT)
+    end = ENDS[function].search(text, head.end())
     builder = RegressionBuilder("the summary of R", domain)
     for name, coefficient, error in _rows(text[head.end() :], head[0]):
         builder.row(name, coefficient, error)
+    if end is None or (function == "lm" and builder.effects and "F-statistic: " not in text[end.start() :]):
+        raise UnsupportedModelError("the summary ends before its last line, or within it.", remedy=ALL_OF_IT)
     special = _special(said, function)
     robust = "robust se" in head[0]
     fit = FitStatistics(
@@ -84,11 +89,17 @@ def regression_from_r(text: str, domain: Domain | None = None) -> RegressionMode
     fit = replace(fit, published=("residuals",) if fit.n_residuals else ())
     if function == "coxph":
         fit, link = _of_cox(text, fit), "cox"
+        rows, stratified = baseline_below(text[head.end() :], WITH_BASELINE)
+        strata = ("strata",) if stratified and "strata" not in fit.special else ()
+        fit = replace(fit, baseline=rows, special=(*fit.special, *strata))
     elif function == "lm":
         fit, link = _of_lm(text, fit, builder), "identity"
     else:
         fit, link = _of_glm(text, said, fit, builder)
     _check_number(text, builder)
+    formula = said.partition("~")[2]
+    if function != "coxph" and formula and not builder.has_intercept and not WITHOUT_INTERCEPT.search(formula):
+        raise UnsupportedModelError("the table lacks the row of the intercept, which the call has.", remedy=ALL_OF_IT)
     target = said.partition("formula = ")[2].partition("~")[0].strip()
     return builder.model(link, fit, source=f"R {function}", target=target if len(target) <= 100 else "")
 
@@ -126,7 +137,11 @@ def _rows(text: str, head: str) -> list[tuple[str, str, str]]:
 
 def _check_number(text: str, builder: RegressionBuilder) -> None:
     """Raise if a table has other rows than the summary counts below it, as where some were cut out."""
-    tested = re.search(r"^F-statistic: *\S+ on ([0-9]{1,9}) and ", text, re.MULTILINE)
+    tested = re.search(
+        r"^(?:F-statistic: *\S+ on ([0-9]{1,9}) and |Likelihood ratio test *= *\S+ +on +([0-9]{1,9}) df)",
+        text,
+        re.MULTILINE,
+    )
     null, residual = (
         re.search(rf"{name} deviance: *{NUMBER} +on +([0-9]{{1,12}}) +degrees of freedom", text)
         for name in ("Null", "Residual")
@@ -136,7 +151,7 @@ def _check_number(text: str, builder: RegressionBuilder) -> None:
         # A fit with an intercept leaves it to the null model.
         stated = int(null[1]) - int(residual[1])
     elif tested is not None:
-        stated = int(tested[1])
+        stated = int(tested[1] or tested[2])
     else:
         return
     if stated != n_columns:
@@ -170,6 +185,7 @@ def _special(call: str, function: str) -> tuple[str, ...]:
         "records of intervals": function == "coxph" and outcome.count(",") > 1,
         "random effects": re.search(r"\bfrailty|\(1 *\|", formula),
         "smooth terms": re.search(r"\bpspline\(|\btt\(", formula),
+        "clusters of records": re.search(r"\bcluster(?:\(| = )|\bid = ", formula),
     }
     return tuple(name for name, there in marks.items() if there)
 
@@ -257,7 +273,7 @@ def _of_cox(text: str, fit: FitStatistics) -> FitStatistics:
 FORMAT = of_text(
     name="R regression",
     again="print(summary(model)) in R",
-    reads="what R prints of `summary()` of `lm`, `glm` and `coxph`",
+    reads="what R prints of `summary()` of `lm`, `glm` and `coxph`; below the last, of `basehaz()` or `survfit()`",
     reveals="coefficients, standard errors, numbers of records, extreme residuals",
     leaves_out="names of classes; which columns are of 0/1",
     sniff=lambda text: CALL.search(text[:20_000]) is not None and HEAD.search(text) is not None,

@@ -10,7 +10,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides
 from glassine.formats.format import of_text
-from glassine.formats.printed.conditions import NUMBER, plain
+from glassine.formats.printed.rule_conditions import NUMBER, plain
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 

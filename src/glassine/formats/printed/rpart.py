@@ -13,7 +13,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides, whole_counts
 from glassine.formats.conditions import near, require
 from glassine.formats.format import of_text
-from glassine.formats.printed.conditions import NUMBER, plain
+from glassine.formats.printed.rule_conditions import NUMBER, plain
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 

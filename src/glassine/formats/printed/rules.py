@@ -62,8 +62,8 @@ from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelEr
 from glassine.formats.conditions import PRECISION, check_model, conformed, float_of, in_single_precision, near, written
 from glassine.formats.format import BY_LEAF, first_line, of_text
 from glassine.formats.json import commented, opening_claim
-from glassine.formats.printed.conditions import condition, plain, split_conditions, typed, word
 from glassine.formats.printed.plain_rules import RULE, VALUE, Unread, closing, code_of, in_brackets
+from glassine.formats.printed.rule_conditions import condition, plain, split_conditions, typed, word
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import MAX_RULES, Rule, RuleList
 

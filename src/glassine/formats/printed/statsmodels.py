@@ -10,8 +10,18 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
 from glassine.formats.format import of_text
-from glassine.formats.printed.conditions import NUMBER, plain
-from glassine.formats.regressions import MINUS, RegressionBuilder, factors_of, flag, half_step, link_of, number
+from glassine.formats.printed.baselines import baseline_below
+from glassine.formats.printed.rule_conditions import NUMBER, plain
+from glassine.formats.regressions import (
+    MINUS,
+    OF_CLUSTERS,
+    RegressionBuilder,
+    factors_of,
+    flag,
+    half_step,
+    link_of,
+    number,
+)
 from glassine.models.regression import FitStatistics, RegressionModel
 
 TITLE = re.compile(
@@ -35,6 +45,10 @@ FAMILY_OF = {
 FIGURES = 6
 """Figures of a row of coefficients: no other line of a summary has as many."""
 ALL_OF_IT = "Give all that print(results.summary()) printed."
+WITH_BASELINE = (
+    "Print all of it below the summary: numpy.set_printoptions(threshold=10**6); "
+    "print(results.baseline_cumulative_hazard)."
+)
 MOST_ITERATIONS = 100
 """At which a GLM of statsmodels stops by default, converged or not."""
 FEWEST_ITERATIONS = 2
@@ -97,6 +111,10 @@ def regression_from_statsmodels(text: str, domain: Domain | None = None) -> Regr
             f"the table has {len(builder.effects):,} columns, fewer than its degrees of freedom.", remedy=ALL_OF_IT
         )
     fit = _fit(said, family, builder)
+    if family == "cox":
+        rows, stratified = baseline_below(text, WITH_BASELINE)
+        strata = ("strata",) if stratified and "strata" not in fit.special else ()
+        fit = replace(fit, baseline=rows, special=(*fit.special, *strata))
     target = next(
         (said[name] for name in ("Dep. Variable", "Dependent Variable", "Dependent variable") if name in said), ""
     )
@@ -273,7 +291,10 @@ def _fit(said: dict[str, str], family: str, builder: RegressionBuilder) -> FitSt
         log_likelihood=likelihood,
         penalized=trimmed,
         converged=converged,
-        special=("weights",) if weighted and not trimmed else (),
+        special=(
+            *(("weights",) if weighted and not trimmed else ()),
+            *(("clusters of records",) if kind in OF_CLUSTERS or "Num groups" in said else ()),
+        ),
     )
     if model == "PH Reg":
         strata = ("strata",) if (_whole(said, "Num strata") or 1) > 1 else ()

@@ -13,7 +13,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import attribute_of, binary, list_of, not_fitted, require
 from glassine.formats.format import BEFORE_JSON, BY_START, Format, first_line, of_text
-from glassine.formats.printed.conditions import condition, split_conditions
+from glassine.formats.printed.rule_conditions import condition, split_conditions
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 

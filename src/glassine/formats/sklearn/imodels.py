@@ -15,7 +15,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import refuse_gaps, sides
 from glassine.formats.conditions import at_least, class_names, kinds_of, list_of, not_fitted, require
 from glassine.formats.format import of_object, of_text
-from glassine.formats.printed.conditions import plain
+from glassine.formats.printed.rule_conditions import plain
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 

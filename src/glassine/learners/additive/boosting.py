@@ -13,9 +13,9 @@ import numpy as np
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
-from glassine.learners.additive.budget import RESERVED, GaussianBudget, usable
+from glassine.learners.additive.additive_budget import RESERVED, GaussianBudget, usable
 from glassine.learners.additive.choices import Pairs
-from glassine.learners.additive.publishing import Shapes
+from glassine.learners.additive.published_scores import Shapes
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Array, Ints

@@ -17,19 +17,19 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.formats import fingerprint
-from glassine.learners.additive.budget import GaussianBudget
-from glassine.learners.additive.events import CountsEvents, without_exposure
-from glassine.learners.additive.fitting import AdditivePlan, Card, Private, fit_model
-from glassine.learners.additive.memory import check_memory, most_bins, most_released, pairs_asked_for, table_bytes
+from glassine.learners.additive.additive_budget import GaussianBudget
+from glassine.learners.additive.additive_fit import AdditivePlan, Card, Private, fit_model
+from glassine.learners.additive.event_targets import CountsEvents, without_exposure
 from glassine.learners.additive.smoothing import LoadedSmoothing
+from glassine.learners.additive.table_memory import check_memory, most_bins, most_released, pairs_asked_for, table_bytes
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
 from glassine.learners.estimator import PrivateEstimator, PublishedModel
 from glassine.learners.memory import record_bytes
 from glassine.models import AdditiveModel
 from glassine.models.additive import summarize_model
+from glassine.models.additive_scores import Contributions
 from glassine.models.editing import Editor, revert, verify
 from glassine.models.evidence import class_array
-from glassine.models.scoring import Contributions
 from glassine.models.shapes import ShapeFunction
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Price

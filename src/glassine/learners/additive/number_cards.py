@@ -11,15 +11,15 @@ import numpy.typing as npt
 
 from glassine.data.slices import Progress
 from glassine.domain import Domain
+from glassine.learners.additive.additive_fit import Card
 from glassine.learners.additive.estimators import (
     AdditiveEstimator,
     AdditiveRegressor,
     PrivateEBMRegressor,
     attributes_of,
 )
-from glassine.learners.additive.fitting import Card
 from glassine.learners.additive.grids import public_grids
-from glassine.learners.additive.publishing import declared_bins
+from glassine.learners.additive.published_scores import declared_bins
 from glassine.learners.additive.ridge import Design, fit_cells, quantiles
 from glassine.learners.additive.targets import Training
 from glassine.learners.additive.weighted import WeightedRecords, per_record
@@ -71,8 +71,8 @@ class PrivateScorecardRegressor(PrivateEBMRegressor):
     Notes
     -----
     Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, or with ``persons`` all
-    records of one person. It is that of the additive model, of which the card is a function: see ``fitting.md`` and
-    ``models/rounding.md``.
+    records of one person. It is that of the additive model, of which the card is a function: see ``additive_fit.md``
+    and ``models/rounding.md``.
 
     Examples
     --------

@@ -10,17 +10,17 @@ import numpy.typing as npt
 
 from glassine.data.slices import Progress
 from glassine.domain import Domain
+from glassine.learners.additive.additive_fit import AdditivePlan, Ordinary, fit_model
 from glassine.learners.additive.estimators import (
     AdditiveClassifier,
     AdditiveEstimator,
     AdditiveRegressor,
     attributes_of,
 )
-from glassine.learners.additive.events import CountsEvents, without_exposure
-from glassine.learners.additive.fitting import AdditivePlan, Ordinary, fit_model
+from glassine.learners.additive.event_targets import CountsEvents, without_exposure
 from glassine.learners.additive.grids import MOST_BINS
-from glassine.learners.additive.memory import check_memory, pairs_asked_for
-from glassine.learners.additive.publishing import AUTO, declared_bins, voted
+from glassine.learners.additive.published_scores import AUTO, declared_bins, voted
+from glassine.learners.additive.table_memory import check_memory, pairs_asked_for
 from glassine.learners.additive.targets import Training
 from glassine.learners.additive.weighted import oracle_of, per_record
 from glassine.learners.estimator import OrdinaryLearner

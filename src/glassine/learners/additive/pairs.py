@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from glassine.learners.additive.grids import Axis, counted_once
-from glassine.learners.additive.publishing import Frame
+from glassine.learners.additive.published_scores import Frame
 from glassine.learners.additive.smoothing import TermCells, random_walk
 from glassine.learners.additive.targets import Base
 from glassine.models import Term

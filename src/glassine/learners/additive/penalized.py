@@ -28,7 +28,7 @@ from glassine.learners.additive.pairs import (
     release_counts,
     release_gains,
 )
-from glassine.learners.additive.publishing import Shapes, ordered
+from glassine.learners.additive.published_scores import Shapes, ordered
 from glassine.learners.additive.smoothing import Descent, Rounds, TermCells, cells_of
 from glassine.learners.additive.targets import Base
 from glassine.records.arrays import Array

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from glassine.domain import Domain, Integer, Real
 from glassine.learners.additive.grids import coded_cells, joined_cells
-from glassine.learners.additive.publishing import AUTO, check_monotone, voted
+from glassine.learners.additive.published_scores import AUTO, check_monotone, voted
 from glassine.learners.additive.targets import Target
 from glassine.models import CategoryBins, NumericBins, Term
 from glassine.models.terms import isotonic

@@ -13,11 +13,11 @@ from glassine.data.labels import target_name
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
+from glassine.learners.additive.additive_fit import Card
 from glassine.learners.additive.calibration import calibrate
 from glassine.learners.additive.estimators import AdditiveClassifier, PrivateEBMClassifier
-from glassine.learners.additive.fitting import Card
 from glassine.learners.additive.grids import public_grids
-from glassine.learners.additive.publishing import declared_bins
+from glassine.learners.additive.published_scores import declared_bins
 from glassine.learners.additive.ridge import Design, fit_cells, quantiles
 from glassine.learners.additive.targets import Target, Training
 from glassine.learners.estimator import OrdinaryLearner, fitted
@@ -83,7 +83,7 @@ class PrivateScorecardClassifier(CardClassifier, PrivateEBMClassifier):
     Notes
     -----
     Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, or with ``persons`` all
-    records of one person, of items, points, risks and intervals. See ``fitting.md``, ``calibration.md`` and
+    records of one person, of items, points, risks and intervals. See ``additive_fit.md``, ``calibration.md`` and
     :attr:`certificate_`.
 
     Edge cases: With little budget no item may be found; the card is then the released base rate alone.

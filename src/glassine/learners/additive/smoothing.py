@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dposv
 
 from glassine.compiling import compiled
 from glassine.learners.additive.grids import Axis
-from glassine.learners.additive.publishing import LEAST_VARIANCE, Shapes
+from glassine.learners.additive.published_scores import LEAST_VARIANCE, Shapes
 from glassine.learners.additive.targets import Base
 from glassine.records.arrays import AnyArray, Array
 

@@ -18,13 +18,13 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import check_domain
 from glassine.errors import InvalidDataError
-from glassine.learners import reading
-from glassine.learners.additive.records import CountedNumbers, CountedRecords
+from glassine.learners import training_data
+from glassine.learners.additive.engine_counts import CountedNumbers, CountedRecords
 from glassine.learners.additive.weighted import weigh
 from glassine.learners.budget import RANGE_FROM_DATA, warn_of
 from glassine.learners.intake import read_training
 from glassine.learners.ranges import checked_bounds, declared_bounds
-from glassine.learners.reading import EngineIntake, Weights
+from glassine.learners.training_data import EngineIntake, Weights
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.budget_rules import BudgetRule
 from glassine.privacy.unit import RECORD, PrivacyUnit
@@ -210,29 +210,29 @@ def read_numbers(
         if domain is not None and limits is not None and not strict and times is None and is_lazy(X):
             # The engine counts: no record comes into memory whole.
             return _left_in_place(estimator, X, y, domain=domain, limits=limits, ranged=checked is not None)
-        X, y = reading.pop_target(X, y, domain)
-    reading.check_target(estimator, y)
+        X, y = training_data.pop_target(X, y, domain)
+    training_data.check_target(estimator, y)
     if persons is not None:
         domain = persons.without_column(domain)
-    names, records = reading.named(estimator, X, reset=True, target=name)
+    names, records = training_data.named(estimator, X, reset=True, target=name)
     numbers = _finite_numbers(y) if strict else _readable_numbers(y)
-    check_lengths(_num_samples(reading.first_column(records)), len(numbers))
+    check_lengths(_num_samples(training_data.first_column(records)), len(numbers))
     rows = ~np.isnan(numbers)
     weights = None
     if times is not None and not isinstance(times, CountedPersons):
-        weights = reading.weights_of(times, len(numbers))
+        weights = training_data.weights_of(times, len(numbers))
         rows &= weights.parts > 0
     if not rows.any() and strict:
         raise InvalidDataError("no record has a number as its target.", remedy="Check the target.")
-    records, numbers = reading.take_rows(records, rows), numbers[rows]
+    records, numbers = training_data.take_rows(records, rows), numbers[rows]
     caveats = _of_range(domain, name, ranged=checked is not None)
     if limits is None:
         limits = checked_bounds((float(numbers.min()), float(numbers.max())), widen=True)
         caveats.append(RANGE_FROM_DATA)
     domain = (
-        infer_domain(reading.as_frame(names, records))
+        infer_domain(training_data.as_frame(names, records))
         if domain is None
-        else reading.without_target(domain, names, name)
+        else training_data.without_target(domain, names, name)
     )
     if domain.inferred:
         caveats.append(DOMAIN_FROM_DATA)
@@ -270,7 +270,7 @@ def _left_in_place(
     estimator: object, X: Any, target: str, *, domain: Domain, limits: tuple[float, float], ranged: bool
 ) -> tuple[AdditiveRecords, Training]:
     """Look through the records of a lazy frame, which stay where they are; those without a number are left out."""
-    attributes = reading.name_columns(estimator, X, target, domain)
+    attributes = training_data.name_columns(estimator, X, target, domain)
     table = LazyTable(frame=X, strict=False, keep_undeclared=True, required={target: ANYTHING})
     _, counts = table.totals({name: attributes[name] for name in attributes})
     caveats = _of_range(domain, target, ranged=ranged)

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from glassine.learners.reading import Weights
+from glassine.learners.training_data import Weights
 from glassine.privacy.fine_gaussian import UNITS
 from glassine.records.arrays import AnyArray, Array, Ints
 from glassine.records.columns import ConformedColumns

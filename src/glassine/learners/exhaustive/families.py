@@ -19,7 +19,7 @@ from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import ClassTooLargeError, check_whole
-from glassine.learners.additive.records import CountedNumbers
+from glassine.learners.additive.engine_counts import CountedNumbers
 from glassine.learners.additive.targets import read_numbers
 from glassine.learners.antecedents import Antecedent, LiteralPlan, PoolPlan
 from glassine.learners.budget import check_number
@@ -28,7 +28,7 @@ from glassine.learners.estimator import TransparentClassifier, TransparentModel
 from glassine.learners.exhaustive.sizes import smaller
 from glassine.learners.intake import Intake, read_training
 from glassine.learners.publishing import evidence_of
-from glassine.learners.reading import EngineIntake, weights_of
+from glassine.learners.training_data import EngineIntake, weights_of
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.records.arrays import Array, Ints
 from glassine.records.bits import BitSets, truths

@@ -20,7 +20,6 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from glassine.budget import human_bytes
 from glassine.compiling import compiled, interpreted
 from glassine.counting.logic import RuleLogic
 from glassine.data.conjunctions import popcount
@@ -28,6 +27,7 @@ from glassine.data.slices import Progress, cuts, run
 from glassine.errors import ClassTooLargeError, parameter
 from glassine.records.arrays import AnyArray, Bools, Indices, Ints
 from glassine.records.bits import BitSets
+from glassine.resources import human_bytes
 from glassine.sealed.losses import LeafCosts
 
 Words = npt.NDArray[np.uint64]

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from glassine.data.slices import Progress
+from glassine.learners.greedy.greedy_plan import GreedyPlan
 from glassine.learners.greedy.growth import GreedyPool, ListGrowth
-from glassine.learners.greedy.plan import GreedyPlan
 from glassine.learners.intake import Intake
 from glassine.privacy.accounting import Event, Stated
 from glassine.privacy.events import UNPROVED

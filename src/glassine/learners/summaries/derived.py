@@ -14,10 +14,10 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, check_choice, check_whole
 from glassine.formats import fingerprint
-from glassine.learners.additive.publishing import Frame, check_monotone
+from glassine.learners.additive.published_scores import Frame, check_monotone
 from glassine.learners.additive.targets import Target
 from glassine.learners.budget import check_number, guarantee_of
-from glassine.learners.summaries.additive import additive_model, relabeled
+from glassine.learners.summaries.additive_from_tables import additive_model, relabeled
 from glassine.learners.summaries.estimates import (
     Dependence,
     SummaryEstimate,
@@ -28,8 +28,8 @@ from glassine.learners.summaries.estimates import (
 )
 from glassine.learners.summaries.junction_tree import junction_tree
 from glassine.learners.summaries.near_optimal import NearOptimalTrees, near_optimal_trees
-from glassine.learners.summaries.release import mu_of
 from glassine.learners.summaries.released import ReleasedSummary
+from glassine.learners.summaries.released_tables import mu_of
 from glassine.learners.summaries.sampling import MOST_ROWS, rows_of
 from glassine.learners.summaries.splitting import Growth, Measure, SplitNode, shares_of
 from glassine.learners.summaries.tree_sets import tree_of_lowest_errors

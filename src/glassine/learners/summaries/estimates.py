@@ -14,11 +14,11 @@ from glassine.domain import Domain, Integer, Literal, Real
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners.additive.grids import Axis, coded_cells
 from glassine.learners.publishing import probabilities
-from glassine.learners.summaries.additive import representatives
-from glassine.learners.summaries.intervals import cuts_of
+from glassine.learners.summaries.additive_from_tables import representatives
 from glassine.learners.summaries.junction_tree import Distribution, JunctionTree, junction_tree
-from glassine.learners.summaries.release import by_chance
+from glassine.learners.summaries.noisy_intervals import cuts_of
 from glassine.learners.summaries.released import ReleasedSummary
+from glassine.learners.summaries.released_tables import by_chance
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.records.arrays import Array, Ints
 from glassine.records.columns import ConformedColumns, columns_of, values_of

@@ -20,9 +20,9 @@ from glassine.files import read_json
 from glassine.learners.additive.grids import Axis, coded_cells, public_grids
 from glassine.learners.additive.targets import Target
 from glassine.learners.ranges import checked_bounds
-from glassine.learners.summaries.measuring import AccuracyMeasurement, measurement_from_dict
-from glassine.learners.summaries.release import check_events, n_cells_of
+from glassine.learners.summaries.measured_figures import AccuracyMeasurement, measurement_from_dict
 from glassine.learners.summaries.released import ReleasedSummary, Round
+from glassine.learners.summaries.released_tables import check_events, n_cells_of
 from glassine.privacy.certificate import Certificate
 from glassine.records.arrays import Array, Ints
 from glassine.sealed.binned import Grid

@@ -13,11 +13,11 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError, check_whole, parameter
 from glassine.learners.additive.targets import Target
-from glassine.learners.summaries.additive import representatives
+from glassine.learners.summaries.additive_from_tables import representatives
 from glassine.learners.summaries.estimates import bin_shares, replicates
 from glassine.learners.summaries.junction_tree import junction_tree
 from glassine.learners.summaries.multiplicity import LeafAmbiguity, Multiplicity, Reliance
-from glassine.learners.summaries.regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
+from glassine.learners.summaries.pair_regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
 from glassine.learners.summaries.released import ReleasedSummary
 from glassine.learners.summaries.reliance import RelianceSearch
 from glassine.learners.summaries.splitting import Growth, SplitNode

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from glassine.compiling import compiled
-from glassine.learners.summaries.regions import masks_of
+from glassine.learners.summaries.pair_regions import masks_of
 from glassine.learners.summaries.tree_sets import TreeSet
 from glassine.records.arrays import AnyArray, Array, Ints
 

@@ -10,7 +10,7 @@ from glassine.errors import InvalidParameterError, check_whole, parameter
 from glassine.learners.additive.targets import Target
 from glassine.learners.budget import check_number
 from glassine.learners.summaries.derived import MOST_DEPTH, MOST_RULES, SummaryModels
-from glassine.learners.summaries.measuring import Figure, check_figures
+from glassine.learners.summaries.measured_figures import Figure, check_figures
 from glassine.privacy.unit import PrivacyUnit
 from glassine.sealed.scoring import Model
 

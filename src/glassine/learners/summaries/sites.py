@@ -15,7 +15,8 @@ from glassine.learners.additive.merging import MOST_SITES, Persons, composed
 from glassine.learners.additive.targets import Training
 from glassine.learners.summaries.derived import MEASURED, RESERVED
 from glassine.learners.summaries.file import SummaryFile, digest
-from glassine.learners.summaries.release import (
+from glassine.learners.summaries.released import ReleasedSummary, Round
+from glassine.learners.summaries.released_tables import (
     ADDED,
     CERTIFICATES,
     CLIPPED,
@@ -25,7 +26,6 @@ from glassine.learners.summaries.release import (
     most_groups,
     plan_named,
 )
-from glassine.learners.summaries.released import ReleasedSummary, Round
 from glassine.privacy.certificate import Certificate
 
 OF_ONE = (FOLLOWS, CLIPPED, RESERVED, MEASURED)
@@ -85,7 +85,8 @@ def merged(
 
     Guarantee
     ---------
-    That of :func:`glassine.learners.merge`: the summary is a function of those of the sites; see ``release.md``.
+    That of :func:`glassine.learners.merge`: the summary is a function of those of the sites; see
+    ``released_tables.md``.
 
     Raises
     ------

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from glassine.compiling import compiled
-from glassine.learners.summaries.additive import variance_of
+from glassine.learners.summaries.additive_from_tables import variance_of
 from glassine.learners.summaries.junction_tree import JunctionTree
-from glassine.learners.summaries.regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
+from glassine.learners.summaries.pair_regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
 from glassine.learners.summaries.released import ReleasedSummary
 from glassine.learners.summaries.splitting import Growth, Region, SplitNode
 from glassine.records.arrays import AnyArray, Array, Bools, Ints

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from glassine.auditing.findings import InputFile
 from glassine.comparison import CANDIDATES, Comparison, Mean, Recommendation, Row
 from glassine.comparison.candidates import CONSTANT
-from glassine.comparison.values import LESS_IS_BETTER, NO_PARTS, Measure
+from glassine.comparison.comparison_results import LESS_IS_BETTER, NO_PARTS, Measure
 from glassine.report import wording
 from glassine.report.advice import TITLES, Advice, advice_of, figure, mean_of, name_of
 from glassine.report.blocks import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from glassine.attacks.labels import LabelDisclosure
+from glassine.attacks.label_disclosure import LabelDisclosure
 from glassine.attacks.magnitudes import NumberInference
 from glassine.attacks.outcome import Below, ShownCount
-from glassine.attacks.values import ValueLeakage
+from glassine.attacks.value_leakage import ValueLeakage
 from glassine.auditing.findings import Findings
 from glassine.report import wording
 from glassine.report.section import LEARNED, shows

@@ -105,13 +105,13 @@ def _label(name: str, policy: Policy, kind: str) -> str:
     return label[0].upper() + label[1:]
 
 
-def limits_of(policy: Policy) -> Iterator[tuple[str, str, str]]:
-    """Yield the label of each limit of a policy, the limit in words, and what it limits, for trees."""
+def limits_of(policy: Policy, kind: str = "tree") -> Iterator[tuple[str, str, str]]:
+    """Yield the label of each limit of a policy, the limit in words, and what it limits, for a kind of model."""
     for criterion in policy.criteria:
         value = None if criterion.stated else getattr(policy, criterion.key)
         if value is not None:
             limit = 0 if criterion.limit.switch else value
-            yield _label(criterion.name, policy, "tree"), _limit(limit, criterion.limit), criterion.measures
+            yield _label(criterion.name, policy, kind), _limit(limit, criterion.limit), criterion.measures
 
 
 def _limit(value: float, limit: Limit[float] | None) -> str:
@@ -152,7 +152,8 @@ def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
     limit = None if criterion is None else criterion.limit
     unit = "number" if limit is None else limit.unit.name
     if check.measured is None:
-        missing = "nothing published" if check.status == "not applicable" else "not known"
+        # What was judged is known, but can be the value of a person.
+        missing = {"not applicable": "nothing published", "unknown": "not known"}.get(check.status, "not shown")
         measured = BY_GUARANTEE if check.basis == "guarantee" else missing
     else:
         at_most = "at most " if check.basis == "guarantee" and unit in ("bits", "number") else ""
