@@ -283,19 +283,24 @@ class Workers:
         limits = (str(MEMORY), str(SECONDS))
         command = [sys.executable, "-P", "-m", "glassine.desk.confined", *limits, job.module, *job.words]
         with (folder / ".out").open("wb") as out, (folder / ".err").open("wb") as said:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                cwd=folder / job.inside,
-                env={**ENVIRONMENT, "HOME": str(folder), "PATH": os.defpath},
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=out,
-                stderr=said,
-                start_new_session=True,
-                pass_fds=tuple(job.opens.values()),
+            starting = asyncio.ensure_future(
+                asyncio.create_subprocess_exec(
+                    *command,
+                    cwd=folder / job.inside,
+                    env={**ENVIRONMENT, "HOME": str(folder), "PATH": os.defpath},
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=said,
+                    start_new_session=True,
+                    pass_fds=tuple(job.opens.values()),
+                )
             )
             try:
+                # A start that is cancelled half way can wait for ever: it is ended when it has started.
+                process = await asyncio.shield(starting)
                 return await process.wait()
             except asyncio.CancelledError:
+                process = await starting
                 _kill(process.pid)
                 await process.wait()
                 raise
