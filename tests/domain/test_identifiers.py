@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from glassine.data.inference import identifying, is_identifier_name, repeats
+from glassine.data.identifiers import identifying, is_identifier_name, repeats
 from glassine.domain import Binary, Category, Domain, Integer, Real
 
 

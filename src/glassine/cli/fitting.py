@@ -307,7 +307,7 @@ def _estimator(
 
 def _check_persons(request: FitRequest, domain: Domain | None) -> None:
     """Refuse half of what a guarantee for persons needs; without it, remark on attributes named like identifiers."""
-    from glassine.data.inference import identifying
+    from glassine.data.identifiers import identifying
 
     budget = request.shared.budget
     if budget.person is not None and not request.private:

@@ -462,7 +462,7 @@ def check_target(target: str | None, data: Path | None, names: Sequence[str] | N
 
 def tell_repeats(table: RecordTable | None, person: str | None = None) -> None:
     """Warn on standard error of columns that look like identifiers and repeat, or of persons written in two ways."""
-    from glassine.data.inference import repeats
+    from glassine.data.identifiers import repeats
     from glassine.data.person_counts import spelled_alike, spelling_advice
 
     if table is not None and person is not None:
