@@ -151,10 +151,10 @@ def parse_json(text: str, *, path: str | os.PathLike[str]) -> Any:
                 part.encode()
         return value
     except (ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        cut = isinstance(error, json.JSONDecodeError) and (
-            error.msg.startswith("Unterminated string") or not error.doc[error.pos :].strip()
-        )
+        reason, cut = "it is nested too deeply" if isinstance(error, RecursionError) else str(error), False
+        if isinstance(error, json.JSONDecodeError):
+            cut = error.msg.startswith("Unterminated string") or not error.doc[error.pos :].strip()
+            reason = "it breaks off" if cut else f"it is wrong at line {error.lineno}, column {error.colno}"
         raise UnreadableFileError(
             f"{os.fspath(path)} is not valid JSON: {reason}.",
             remedy="The file ends too early: copy it whole." if cut else "",

@@ -189,7 +189,7 @@ def test_every_kind_of_file_is_shown_as_what_it_is(folder: Path, open_desk: Any)
         "small.txt": "Outside policy",
         "forest.pkl": "Not opened: a pickle can run code",
         "figure2.png": "Marked DO_NOT_RELEASE",
-        "damaged.json": "copy it whole",
+        "damaged.json": "The file cannot be read as a model: it is damaged",
         "table.csv": "the group is public",
     }.items():
         choose(page, name)
@@ -205,13 +205,25 @@ def test_every_kind_of_file_is_shown_as_what_it_is(folder: Path, open_desk: Any)
     page.wait_for_selector("text=in a format that is no code")
 
 
-def test_an_analyst_drops_a_model_says_what_is_public_and_reveals_less(folder: Path, open_desk: Any) -> None:
+DROP = """([name, text]) => {
+  const dropped = new DataTransfer();
+  dropped.items.add(new File([text], name));
+  document.getElementById("drop").dispatchEvent(new DragEvent("drop", {dataTransfer: dropped, bubbles: true}));
+}"""
+
+
+def test_an_analyst_drops_a_model_says_what_is_public_reveals_less_and_sends_it(
+    folder: Path, open_desk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glassine.desk.desk.account_of", lambda number: "lind")
     (folder / "records.csv").write_text("age,ill\n3,yes\n77,no\n40,no\n")
     page, served = open_desk(folder, LIND)
     page.click(".top >> text=Workbench")
     page.wait_for_selector("text=Draft the form from the model")
     page.set_input_files("#file", {"name": "second.txt", "mimeType": "text/plain", "buffer": RULES.encode()})
     within(lambda: (folder / "second.txt").exists())
+    page.evaluate(DROP, ["dropped.txt", RULES.replace("520", "521")])
+    within(lambda: (folder / "dropped.txt").exists())
     page.click("text=Draft the form from the model")
     page.fill("input[name=lo-0]", "0")
     page.fill("input[name=hi-0]", "120")
@@ -235,6 +247,11 @@ def test_an_analyst_drops_a_model_says_what_is_public_and_reveals_less(folder: P
     page.click("text=Write this copy")
     within(lambda: next(folder.glob("*-copy.json"), None))
     page.wait_for_selector("li:has-text('rules-copy.json')")
+    # It is sent by being written: a checker finds it with its author, and what was dropped as well.
+    checker, _ = open_desk(folder)
+    for name in ("dropped.txt", "rules-copy.json"):
+        choose(checker, name)
+        checker.wait_for_selector("#decide ~ section:has-text('lind, the account that owns the file')")
     page.wait_for_timeout(1500)  # The page has drawn the verdict on the copy
     # A column that is looked at is marked for good, and no guarantee follows from its bounds.
     page.click("text=Show my records…")

@@ -15,12 +15,26 @@ import pytest
 
 from glassine import desk as desk_room
 from glassine.desk import Desk, Person, stated
-from glassine.desk.folder import Folder, kind_of
+from glassine.desk.folder import OWN, Folder, kind_of
 from glassine.desk.releasing import record_of, release, sign
 from glassine.desk.state import DECISIONS, DeskState, folded
 from glassine.errors import DeskError, RefusedActionError
 from tests.conftest import ROOT
-from tests.desk.desks import BERG, LIND, OKAFOR, RULES, SIGNED_FOR, SMALL_RULES, approve, bound, look, ready, render
+from tests.desk.desks import (
+    BERG,
+    LIND,
+    OKAFOR,
+    RULES,
+    SIGNED_FOR,
+    SMALL_RULES,
+    Served,
+    approve,
+    bound,
+    look,
+    ready,
+    render,
+    within,
+)
 
 
 def test_two_equal_votes_a_sign_off_and_the_released_bytes(desks: tuple[Desk, Desk], folder: Path) -> None:
@@ -373,3 +387,46 @@ def test_a_column_is_seen_under_every_name_of_a_model(folder: Path) -> None:
     desk.record("seen", {"domain": "rules.txt", "column": "age", "records": "records.csv"})
     desk.record("seen", {"domain": "d.json", "model": "rules.txt", "records": "records.csv"})
     assert list(desk.state.seen) == ["age"]
+
+
+def test_what_a_folder_has_and_a_desk_does_not_list_is_said_with_the_reason(folder: Path, tmp_path: Path) -> None:
+    long = f"{'x' * 220}.json"
+    (folder / long).write_text("{}")
+    (folder / "link.json").symlink_to(tmp_path / "secret.json")
+    (folder / ".hidden").write_text("x")
+    (folder / "later").mkdir()
+    (folder / "checksums").mkdir()
+    os.mkfifo(folder / "pipe.json")
+    desk = Desk(folder, OKAFOR)
+    desk.scan()
+    assert {name: why.partition(",")[0] for name, why in desk.left_out.items()} == {
+        long: "its name has 225 bytes",
+        "link.json": "it is a link",
+        ".hidden": "its name begins with a dot",
+        "later": "it is a folder",
+        "pipe.json": "it is no file",
+    }
+    # Every entry is either listed or said to be left out.
+    listed = {one.name for one in desk.folder.files()}
+    assert listed | set(desk.left_out) | {OWN, "checksums"} == {path.name for path in folder.iterdir()}
+    served = Served(folder)
+    try:
+        within(lambda: served.app.desk.present())
+        page = served.ask("GET", "/api/queue")[1]
+        assert "5 entries of the folder are not listed" in page
+        assert "200 are the most" in page
+        before = json.loads(served.ask("GET", "/api/desk")[1])["head"]
+        (folder / "another.json").symlink_to(tmp_path)
+        within(lambda: json.loads(served.ask("GET", "/api/desk")[1])["head"] != before)
+    finally:
+        served.stop()
+
+
+def test_what_cannot_be_opened_is_said_to_be_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(folder: Folder, name: str) -> tuple[str, int]:
+        raise DeskError(f"cannot open '{name}': Permission denied.")
+
+    monkeypatch.setattr(Folder, "digest", refuse)
+    desk = Desk(folder, OKAFOR)
+    desk.scan()
+    assert desk.left_out == {"rules.txt": "cannot open 'rules.txt': Permission denied"}

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from glassine import Domain, Integer
+from glassine.desk.auditing import DAMAGED
 from glassine.desk.workers import Job, Workers
 from glassine.learners import PrivateSummary
 from glassine.privacy.release import fresh_count
-from tests.desk.desks import LIND, OKAFOR, Served, bound, within
+from tests.desk.desks import LIND, OKAFOR, SMALL_RULES, Served, bound, within
 
 pytestmark = pytest.mark.slow
 
@@ -84,3 +85,29 @@ def test_a_summary_that_was_paid_for_estimates_its_models(folder: Path) -> None:
         assert not any(event.kind == "charged" for event in served.app.desk.refresh().events)
     finally:
         served.stop()
+
+
+def test_steps_that_need_what_only_the_analyst_can_state_are_asked_for(served: Served, folder: Path) -> None:
+    (folder / "ages.txt").write_text(SMALL_RULES.replace("smoker", "age <= 41.5"))
+    served.audited("ages.txt")
+    identity, asked = bound(served.app.desk, "ages.txt")
+    page = served.ask("GET", f"/api/files/{identity}/trial")[1]
+    assert "Not tried: <bdi>a copy has its thresholds at public cut points" in page
+    assert "Only the analyst" in page
+    (item,) = set(re.findall(r'name="items" value="([^"]+)" checked', page))
+    assert served.ask("POST", f"/api/files/{identity}/ask", {**asked, "items": [item]})[0] == 200
+    assert item in served.ask("GET", f"/api/queue/{identity}")[1]
+
+
+def test_a_damaged_file_is_told_in_the_same_words_whatever_its_reader_says(served: Served, folder: Path) -> None:
+    damaged = {"a.json": b'{"schema": "glassine.model/2" 3}', "b.skops": b"PK\x03\x04", "c.onnx": b"\x08\xff"}
+    for name, data in damaged.items():
+        (folder / name).write_bytes(data)
+    served.audited(*damaged)
+    for file in list(served.app.desk.state.files.values()):
+        result = served.app.audits.result(file.now)
+        if file.name in damaged and result is not None and result["kind"] == "unreadable":
+            assert result["message"] == DAMAGED
+            assert result["reader"]
+            damaged.pop(file.name)
+    assert "a.json" not in damaged

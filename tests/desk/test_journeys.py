@@ -214,6 +214,70 @@ def test_a_killed_desk_keeps_what_was_recorded(folder: Path, browser: Any) -> No
         end(running)
 
 
+def test_a_desk_that_is_killed_in_training_has_charged_once_and_says_so(folder: Path, browser: Any) -> None:
+    lines = [f"{20 + n % 50},{'yes' if n % 3 else 'no'}" for n in range(400_000)]
+    (folder / "records.csv").write_text("\n".join(["age,ill", *lines]) + "\n")
+    attributes = [
+        {"name": "age", "type": "integer", "lo": 0, "hi": 120},
+        {"name": "ill", "type": "category", "values": ["no", "yes"]},
+    ]
+    (folder / "domain.json").write_text(json.dumps({"schema": "glassine.domain/1", "attributes": attributes}))
+    book = Ledger(folder / "budget.sqlite")
+    book.budget("study", 3)
+
+    def start() -> tuple[subprocess.Popen[str], str]:
+        command = [sys.executable, "-m", "glassine", "desk", str(folder), "--analyst", "--no-open-browser"]
+        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert running.stdout is not None
+        lines = iter(running.stdout.readline, "")
+        return running, next(found[0] for line in lines if (found := re.search(r"http://\S+", line)))
+
+    def end(running: subprocess.Popen[str]) -> None:
+        running.kill()
+        running.wait()
+        if running.stdout is not None:
+            running.stdout.close()
+
+    context = browser.new_context()
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    running, address = start()
+    try:
+        page.goto(address)
+        page.click(".top >> text=Workbench")
+        page.wait_for_selector("#t-domain option:has-text('domain.json')", state="attached")
+        page.wait_for_selector("#w-ledger option:has-text('budget.sqlite')", state="attached")
+        page.select_option("#w-kind", "additive")
+        page.fill("#w-target", "ill")
+        page.fill("#w-dataset", "study")
+        key = page.input_value("[name=key]")
+        page.click("#spend")
+        within(lambda: book.spent("study"))
+        end(running)
+        # Neither the desk nor its worker wrote a model, and no worker goes on.
+        time.sleep(1)
+        assert not list(folder.glob("private-*"))
+        events = Desk(folder, LIND).refresh().events
+        assert [event.body["phase"] for event in events if event.kind == "charged"] == ["begun"]
+        running, address = start()
+        page.goto("about:blank")
+        page.goto(address)
+        page.click(".top >> text=Workbench")
+        page.wait_for_selector(".need:has-text('with epsilon 1 on study began and has not ended here')")
+        page.click("text=Read the ledger")
+        page.wait_for_selector("#left:has-text('2 of 3 (study)')")
+        # The same press again, as a page that was kept would send it.
+        page.fill("#w-target", "ill")
+        page.fill("#w-dataset", "study")
+        page.evaluate("key => { document.querySelector('[name=key]').value = key; }", key)
+        page.click("#spend")
+        page.wait_for_selector(".need:has-text('it charges once')")
+        assert book.spent("study") == 1
+    finally:
+        context.close()
+        end(running)
+
+
 def test_no_record_is_opened_before_a_press_and_a_seen_column_ends_the_guarantee(
     folder: Path, open_desk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from glassine.desk.folder import Folder
 from glassine.desk.rooms import PREFIX, JobRoom
 from glassine.desk.workers import Done, Job, StoppedJobError, Workers
 from glassine.errors import DeskError
+from glassine.privacy import Ledger
 from tests.desk.desks import RULES
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")]
@@ -241,3 +242,29 @@ def test_a_job_reads_the_file_that_was_opened_and_no_other_of_its_name(tmp_path:
     assert place.read_text().endswith("77\n")
     with pytest.raises(DeskError, match="cannot read a file of the name"):
         Job(words=(), reads={}, opens={"../records.csv": 3})
+
+
+def test_a_ledger_is_opened_in_the_folder_that_was_opened_and_not_through_a_link(tmp_path: Path) -> None:
+    place = tmp_path / "study"
+    place.mkdir()
+    for parent in (place, tmp_path):
+        Ledger(parent / "budget.sqlite").budget("study" if parent == place else "other", 3)
+    folder = Folder(place)
+    # Another folder has its name by the time that the job runs.
+    place.rename(tmp_path / "moved")
+    place.symlink_to(tmp_path)
+    path, opens = folder.in_place("budget.sqlite")
+
+    def shown() -> Done:
+        job = Job(words=("ledger", "show", path, "--json"), reads={}, opens=opens)
+        done: Done = with_workers(lambda made: made.run(job))
+        return done
+
+    done = shown()
+    assert [one["dataset"] for one in json.loads(done.out)["datasets"]] == ["study"]
+    (tmp_path / "moved" / "budget.sqlite").unlink()
+    (tmp_path / "moved" / "budget.sqlite").symlink_to(tmp_path / "budget.sqlite")
+    done = shown()
+    assert done.status == 2
+    assert "a ledger must not be a symbolic link, and folder/budget.sqlite is one" in done.message
+    assert str(tmp_path) not in done.message

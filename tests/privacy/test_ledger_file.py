@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from glassine.errors import DamagedLedgerError, InvalidBudgetError, LedgerError
+from glassine.privacy.chained_file import ChainedFile
 from glassine.privacy.ledger import Ledger
 from glassine.privacy.ledger_log import Log
 from tests.privacy.journals import journal_of
@@ -348,3 +349,28 @@ def test_the_bytes_of_a_ledger_are_those_of_earlier_versions(tmp_path: Path, mon
         rows = [connection.execute(table).fetchall() for table in tables]
     digest = hashlib.sha256(repr((statements, rows)).encode()).hexdigest()
     assert digest == "a7f81529842272e644e3e6811031b287bd0cb1db0fc3a2025e9090bb5f763d06"
+
+
+@POSIX
+def test_a_file_that_was_under_the_name_only_while_it_was_opened_is_refused(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Ledger(tmp_path / "other.sqlite")
+    other.budget("patients", 10)
+    connect = ChainedFile._connect
+
+    def swapped(file: ChainedFile[Log], options: str) -> sqlite3.Connection:
+        if "other" not in file.path.name:
+            file.path.rename(tmp_path / "kept.sqlite")
+            file.path.symlink_to(other.path)
+            connection = connect(file, options)
+            file.path.unlink()
+            (tmp_path / "kept.sqlite").rename(file.path)
+            return connection
+        return connect(file, options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ChainedFile, "_connect", swapped)
+        with pytest.raises(LedgerError, match="was moved"):
+            ledger.charge("patients", 1)
+    assert (ledger.spent("patients"), other.spent("patients")) == (0, 0)

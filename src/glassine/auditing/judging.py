@@ -263,10 +263,7 @@ def _about_guarantee(policy: Policy, case: Case, failing: Iterable[Check], open_
         piece = "without what makes the guarantee void"
         return [remedy(_addressed(f"{{Retrain}} {piece}.", case), retraining=Retraining(piece))]
     if any(check.rule in claims for check in open_):
-        trust = (
-            "Glassine cannot verify this guarantee. Check the certificate and how the model was trained. If you trust "
-        )
-        trust += "both, set"
+        trust = f"{UNVERIFIED} If you trust both, set"
         if case.retrainable:
             trust = "This policy does not accept guarantees. As you trained the model, you can set"
         return [
@@ -274,12 +271,20 @@ def _about_guarantee(policy: Policy, case: Case, failing: Iterable[Check], open_
                 f"{trust} `accept_guarantee = true` in the policy.",
                 "accept",
                 python="`Policy(accept_guarantee=True)`",
-                plain=f"{trust} the policy to accept guarantees.",
+                plain=OF_THE_TRAINED if case.retrainable else OF_THE_SUBMITTED,
                 accept_guarantee=True,
             )
         ]
     return []
 
+
+UNVERIFIED = "Glassine cannot verify this guarantee. Check the certificate and how the model was trained."
+OF_THE_SUBMITTED = (
+    f"{UNVERIFIED} If you trust both, you can approve this file, and state that as the reason. Whoever keeps the policy "
+    "can have it accept guarantees of all files."
+)
+"""How people without a shell, who cannot change the policy, accept the guarantee of a model that others trained."""
+OF_THE_TRAINED = "This policy does not accept guarantees. Ask whoever keeps it to have it accept them."
 
 PERSONS = "Whether any person can have several training records."
 IN_PERSONS = f"{PERSONS} If so, the same counts in persons."

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from glassine.desk.auditing import Audits
-from glassine.desk.desk import Desk
+from glassine.desk.desk import Desk, digest_of
 from glassine.desk.folder import LARGEST_MODEL, LARGEST_RECORDS, RECORDS
 from glassine.desk.releasing import record_of, release, sign
 from glassine.desk.screens import Screens, clean
@@ -192,7 +192,8 @@ class DeskApp:
         """Say what changes: pages ask every second, and load again when it did."""
         return _plain(
             {
-                "head": f"{self.desk.head[:16]}-{len(self.desk.present())}-{self.workbench.version}",
+                "head": f"{self.desk.head[:16]}-{len(self.desk.present())}-{self.workbench.version}"
+                f"-{digest_of(self.desk.left_out)[:8]}",
                 "waiting": self.audits.n_waiting,
                 "fault": self.fault,
                 "jobs": self._running(),

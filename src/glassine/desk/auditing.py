@@ -38,6 +38,7 @@ SAID = {
     "findings": "Findings that the analyst stated. The desk audits the model itself.",
 }
 DAMAGED = "The file cannot be read as a model: it is damaged, incomplete, or of a kind that Glassine does not read."
+"""What checkers read of every such file, whatever its reader said."""
 LARGEST_FINDINGS = 4_000_000
 """Bytes of findings that are read for the verdict that they state."""
 REQUESTS = {
@@ -201,7 +202,7 @@ class Audits:
             kept.unlink(missing_ok=True)
         result["message"] = done.message if verdict is None else ""
         if result["kind"] == "unreadable":
-            result["message"] = f"{DAMAGED} What the reader said: {done.message}"
+            result["message"], result["reader"] = DAMAGED, done.message
         result["verdict"] = verdict or NOT_AUDITED
         if verdict is None:
             return result

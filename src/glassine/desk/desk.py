@@ -91,6 +91,7 @@ class Desk:
                 path=self.own,
             )
         self._known: dict[str, tuple[FolderFile, str]] = {}
+        self.left_out: dict[str, str] = {}  # Why an entry of the folder is not listed, by name
         self._acro: tuple[tuple[object, ...], dict[str, AcroEntry]] = ((), {})
         self._acro_recorded: dict[str, AcroEntry] | None = None
         self._stamp: tuple[int, ...] = ()
@@ -180,7 +181,8 @@ class Desk:
 
     def scan(self) -> int:
         """Look at the folder, record what is new or has changed, and return how many files that were."""
-        files = {one.name: one for one in self.folder.files()}
+        listed, left_out = self.folder.listing()
+        files = {one.name: one for one in listed}
         acro = self._read_acro(files)
         digests: dict[str, tuple[FolderFile, str]] = {}
         for name, one in files.items():
@@ -190,8 +192,12 @@ class Desk:
             if old is not None and old[0] == one:
                 digests[name] = old
                 continue
-            with suppress(DeskError, OSError):
+            try:
                 digests[name] = (one, self.folder.digest(name)[0])
+            except (DeskError, OSError) as error:
+                left_out[name] = str(error).rstrip(".")
+        made = {name for one in self._state.written.values() for name in (one, one.replace("release", "checkers"))}
+        self.left_out = {name: why for name, why in left_out.items() if name not in made}
         state, changed = self._state, acro is not self._acro_recorded
         fresh = {name: one for name, one in digests.items() if changed or self._known.get(name) != one}
         bodies = [self._received(one, digest, acro.get(name)) for name, (one, digest) in fresh.items()]

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -33,6 +34,13 @@ SCHEMA = re.compile(rb'"schema"\s*:\s*"glassine\.([a-z_-]+)/')
 TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 HEAD = 4096
 
+ENTRIES = {
+    stat.S_IFREG: "",
+    stat.S_IFLNK: "it is a link, and links are not followed",
+    stat.S_IFDIR: "it is a folder, and the desk looks at the files beside it alone",
+}
+"""Why an entry of the folder is no file, by its type."""
+
 NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -50,16 +58,22 @@ class FolderFile:
 
 def one_component(name: str) -> bool:
     """Return whether a name is one component that a file of the folder can have."""
+    return not name_fault(name)
+
+
+def name_fault(name: str) -> str:
+    """Return why no file of the folder can have a name; empty if one can."""
     try:
         size = len(name.encode(errors="surrogateescape"))
     except UnicodeEncodeError:
-        return False
-    return (
-        0 < size <= LONGEST_NAME
-        and not name.startswith(".")
-        and not any(char in name for char in "/\\\0")
-        and name not in ("..", "checksums")
-    )
+        return "its name is no text"
+    if size > LONGEST_NAME:
+        return f"its name has {size} bytes, and {LONGEST_NAME} are the most"
+    if name.startswith("."):
+        return "its name begins with a dot"
+    if any(char in name for char in "/\\\0"):
+        return "its name has a slash"
+    return "" if name and name != "checksums" else "its name is kept for the folder of checksums"
 
 
 class Folder:
@@ -71,6 +85,11 @@ class Folder:
     ----------
     path : path-like
         The folder.
+
+    Attributes
+    ----------
+    handle : int
+        Its descriptor.
 
     Raises
     ------
@@ -87,7 +106,7 @@ class Folder:
                 path=self.path,
             )
         try:
-            self._handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+            self.handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         except OSError as error:
             raise DeskError(
                 f"cannot open the folder {self.path}: {error.strerror}.", remedy="Name a folder.", path=self.path
@@ -96,28 +115,43 @@ class Folder:
     def close(self) -> None:
         """Close it."""
         with suppress(OSError):
-            os.close(self._handle)
+            os.close(self.handle)
 
     def files(self) -> list[FolderFile]:
         """Return the regular files directly in the folder, sorted by name; links are none."""
-        files_in_folder = []
-        for name in os.listdir(self._handle):
-            if not one_component(name):
+        return self.listing()[0]
+
+    def listing(self) -> tuple[list[FolderFile], dict[str, str]]:
+        """Return the files, and why each other entry is none of them, both by name.
+
+        The desk's own folder and ACRO's of checksums are in neither.
+        """
+        files_in_folder, left_out = [], {}
+        for name in sorted(os.listdir(self.handle)):
+            try:
+                status = os.stat(name, dir_fd=self.handle, follow_symlinks=False)
+            except FileNotFoundError:
                 continue
-            with suppress(OSError):
-                status = os.stat(name, dir_fd=self._handle, follow_symlinks=False)
-                if stat.S_ISREG(status.st_mode):
-                    files_in_folder.append(
-                        FolderFile(
-                            name=name,
-                            size=status.st_size,
-                            changed=status.st_mtime_ns,
-                            touched=status.st_ctime_ns,
-                            inode=status.st_ino,
-                            owner=status.st_uid,
-                        )
-                    )
-        return sorted(files_in_folder, key=lambda one: one.name)
+            except OSError as error:
+                left_out[name] = f"the system cannot read it: {error.strerror}"
+                continue
+            if stat.S_ISDIR(status.st_mode) and name in (OWN, "checksums"):
+                continue
+            fault = name_fault(name) or ENTRIES.get(stat.S_IFMT(status.st_mode), "it is no file")
+            if fault:
+                left_out[name] = fault
+                continue
+            files_in_folder.append(
+                FolderFile(
+                    name=name,
+                    size=status.st_size,
+                    changed=status.st_mtime_ns,
+                    touched=status.st_ctime_ns,
+                    inode=status.st_ino,
+                    owner=status.st_uid,
+                )
+            )
+        return files_in_folder, left_out
 
     @contextmanager
     def opened(self, name: str, under: str = "") -> Iterator[int]:
@@ -135,8 +169,8 @@ class Folder:
             try:
                 if under:
                     flags = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOT_FOLLOWED
-                    inner = os.open(under, flags, dir_fd=self._handle)
-                handle = os.open(name, os.O_RDONLY | NOT_FOLLOWED, dir_fd=self._handle if inner is None else inner)
+                    inner = os.open(under, flags, dir_fd=self.handle)
+                handle = os.open(name, os.O_RDONLY | NOT_FOLLOWED, dir_fd=self.handle if inner is None else inner)
             finally:
                 if inner is not None:
                     os.close(inner)
@@ -213,7 +247,7 @@ class Folder:
                 f"a file must have a name of one component, without control characters, got {quoted(name)}."
             )
         temporary = f"{OWN}/upload-{os.urandom(8).hex()}"
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOT_FOLLOWED, 0o640, dir_fd=self._handle)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOT_FOLLOWED, 0o640, dir_fd=self.handle)
         try:
             with os.fdopen(handle, "wb") as stream:
                 async for part in body:
@@ -224,18 +258,27 @@ class Folder:
                 os.fsync(stream.fileno())
             try:
                 # A link fails where the name exists; a rename would replace it.
-                os.link(temporary, name, src_dir_fd=self._handle, dst_dir_fd=self._handle, follow_symlinks=False)
+                os.link(temporary, name, src_dir_fd=self.handle, dst_dir_fd=self.handle, follow_symlinks=False)
             except FileExistsError:
                 raise RefusedActionError(
                     f"the folder has a file {quoted(name)} already.", remedy="Rename the new one."
                 ) from None
         finally:
-            os.unlink(temporary, dir_fd=self._handle)
+            os.unlink(temporary, dir_fd=self.handle)
         return name
+
+    def in_place(self, name: str) -> tuple[str, dict[str, int]]:
+        """Return where a job opens a file that it changes, in the folder as it was opened, and what the job is given.
+
+        SQLite opens a file by its name, and keeps its journal beside it: no descriptor of the file would do.
+        """
+        if sys.platform != "linux":  # Descriptors of folders lead into them there alone
+            return str(self.path / name), {}
+        return f"folder/{name}", {"folder": self.handle}
 
     def free_name(self, stem: str, ending: str) -> str:
         """Return a name that no file of the folder has."""
-        taken = set(os.listdir(self._handle))
+        taken = set(os.listdir(self.handle))
         names = (f"{stem}{'' if number == 1 else f'-{number}'}{ending}" for number in range(1, 10_000))
         return next(name for name in names if name not in taken)
 

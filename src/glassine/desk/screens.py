@@ -45,6 +45,8 @@ IMAGE_POLICY = "default-src 'none'; frame-ancestors 'self'; sandbox"
 LONGEST_TEXT = 200_000
 """Bytes of a file that are shown as text."""
 MOST_ROWS, MOST_COLUMNS = 200, 60
+MOST_NAMES = 100
+"""Names of what a folder has and the desk does not list."""
 LONG_NAME = 20
 """Characters of a name that may not fit into a line."""
 LARGEST_IMAGE = 20_000_000
@@ -226,8 +228,9 @@ class Screens:
 
     async def trial(self, identity: str) -> str:
         """Return what the copies would be that the remedies of a file make."""
-        results = await self._audits.trial(self._desk.file(identity))
-        return self._pages.get_template("trial.html").render(found=results)
+        file = self._desk.file(identity)
+        values = {"found": await self._audits.trial(file), "shown": self._of(file), "person": self._desk.person}
+        return self._pages.get_template("trial.html").render(values)
 
     async def document(self, asked: Mapping[str, Any]) -> tuple[bytes, dict[str, str]]:
         """Return a report, an image or a download, with its headers.
@@ -317,6 +320,8 @@ class Screens:
             "others": [self._item(file) for file in others],
             "shown": None if selected is None else self._of(selected),
             "to_sign": len(self._desk.ready()),
+            "left_out": sorted(self._desk.left_out.items()),
+            "most_names": MOST_NAMES,
         }
 
     def _place(self, file: FileState) -> tuple[bool, bool, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -152,6 +152,10 @@ class DeskState:
     charges: dict[str, dict[str, Any]] = field(default_factory=dict)  # By key of one press
     events: list[DeskEvent] = field(default_factory=list)
 
+    def unended(self, running: Collection[str]) -> list[dict[str, Any]]:
+        """Return the trainings that began and neither ended nor run, such as those of a desk that was killed."""
+        return [one for key, one in self.charges.items() if one["phase"] == "begun" and key not in running]
+
     def version(self, body: dict[str, Any]) -> Version | None:
         """Return the version that an event is about."""
         file = self.files.get(body.get("file", ""))
@@ -175,7 +179,7 @@ class DeskState:
             if "column" in body:
                 self.seen.setdefault(body["column"], event.at)
         elif event.kind == "charged":
-            self.charges[body["key"]] = {**self.charges.get(body["key"], {}), **body}
+            self.charges[body["key"]] = {"at": event.at, **self.charges.get(body["key"], {}), **body}
         elif (version := self.version(body)) is not None:
             self._change(version, event)
 

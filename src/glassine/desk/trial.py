@@ -14,6 +14,9 @@ from glassine.errors import GlassineError
 from glassine.files import json_text, read_once, write_bytes
 from glassine.formats import load_file
 
+PUBLIC = "What is public: a file of the folder that has the cut points of each column, as the workbench writes it."
+"""What is asked of the analyst where a copy needs to know what is public, which nobody else can state."""
+
 
 def main() -> None:
     """Try each remedy of a model's audit that makes a copy.
@@ -33,11 +36,13 @@ def tried(model: Path, domain_path: str, limits: str) -> list[dict[str, Any]]:
     findings = audit(load_file(file, domain), domain=domain, policy=policy)
     out: list[dict[str, Any]] = []
     for number, remedy in enumerate(remedies_to_try(findings.advice)):
-        one: dict[str, Any] = {"plain": remedy.plain, "note": "", "reply": remedy.plain, "failure": ""}
+        one: dict[str, Any] = {"plain": remedy.plain, "note": "", "reply": remedy.plain, "failure": "", "asks": ""}
         try:
             done = try_remedy(file, remedy, domain=domain, policy=policy)
         except GlassineError as error:
-            one["failure"] = str(error)
+            one["failure"] = error.message
+            if domain is None and error.parameter == "domain":
+                one["asks"] = PUBLIC
         else:
             write_bytes(done.file.data, f"copy-{number}")
             one |= {"note": done.note, "reply": done.reply, "verdict": done.findings.verdict, "copy": f"copy-{number}"}

@@ -86,6 +86,7 @@ class Workbench:
         self._forms: dict[str, list[dict[str, Any]]] = {}
         self._shown: dict[tuple[str, str], dict[str, Any]] = {}
         self._stops: dict[str, Copies] = {}
+        self._training: set[str] = set()  # Keys of the presses whose training runs here
         self._left = ""  # What the ledger had left when it was read last
         self._estimated: dict[str, Any] = {}  # What a summary that was paid for says of its models
         self._simulated: dict[str, Any] = {}  # What noise costs on invented records
@@ -115,6 +116,7 @@ class Workbench:
             "estimated": self._estimated,
             "simulated": self._simulated,
             "left": self._left,
+            "unended": self._desk.state.unended(self._training),
             "fits": FITS,
             "types": TYPES,
             "key": os.urandom(8).hex(),
@@ -148,7 +150,10 @@ class Workbench:
         }
         if action not in actions:
             raise RefusedActionError("there is no such action.")
-        done = await actions[action](asked)
+        try:
+            done = await actions[action](asked)
+        finally:
+            self._training.discard(str(asked.get("key", "")))
         self.version += 1
         return done
 
@@ -327,8 +332,8 @@ class Workbench:
     async def _ledger(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a ledger has left, by dataset: no record is read."""
         ledger = self._file_of(text_of(asked, "ledger"))
-        words = ("ledger", "show", str(self._desk.folder.path / ledger.name), "--json")
-        done = await self._audits.workers.run(Job(words=words, reads={}))
+        path, opens = self._desk.folder.in_place(ledger.name)
+        done = await self._audits.workers.run(Job(words=("ledger", "show", path, "--json"), reads={}, opens=opens))
         if done.status != 0:
             raise RefusedActionError(done.message)
         datasets = json.loads(done.out)["datasets"]
@@ -402,14 +407,16 @@ class Workbench:
             )
         body = {"key": values["key"], "epsilon": epsilon, "dataset": values["account"], "ledger": ledger.name}
         self._desk.record("charged", {**body, "phase": "begun"})
+        self._training.add(values["key"])
         self._left = ""
         public = f"domain{os.path.splitext(domain.name)[1]}"
+        path, opens = self._desk.folder.in_place(ledger.name)
         words = (
             *("fit", values["kind"], f"./{records}", "--target", values["target"]),
             *((f"--classes={','.join(classes)}",) if classes else ()),
             *((f"--target-range={limits[0]!r},{limits[1]!r}",) if limits else ()),
             *("--domain", public, "--epsilon", values["epsilon"]),
-            *("--ledger", str(self._desk.folder.path / ledger.name), "--dataset", values["account"]),
+            *("--ledger", path, "--dataset", values["account"]),
             *("-o", "model.json", "--certificate", "certificate.json"),
         )
         try:
@@ -419,7 +426,7 @@ class Workbench:
                         words=words,
                         reads={public: self._desk.folder.path / domain.name},
                         digests={public: domain.now.sha256},
-                        opens={records: handle},
+                        opens={records: handle, **opens},
                         writes=("model.json", "certificate.json"),
                         forked=False,
                         said=f"Training on {records}",

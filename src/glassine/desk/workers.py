@@ -238,7 +238,7 @@ class Workers:
         finally:
             waiting.cancel()
             await asyncio.wait({waiting})
-        errors = _read(folder / ".err").decode(errors="replace").strip().splitlines()
+        errors = _read(folder / ".err").decode(errors="replace").replace(f"{folder}/", "").strip().splitlines()
         # What the parser of the command line says, in words.
         message = PLAIN.spelled(NAMED.sub("", errors[-1])) if errors else ""
         written = {name: _read(folder / name) for name in job.writes if (folder / name).is_file()}

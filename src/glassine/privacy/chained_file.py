@@ -36,6 +36,9 @@ JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 JOURNAL_HEADER = 28
 VERSION_PLACE = 60
 
+OPEN_FILES = "/dev/fd"
+"""Folder that lists the descriptors of the process that looks at it."""
+
 
 LogT = TypeVar("LogT", bound=ChainedLog[Any])
 
@@ -63,7 +66,7 @@ class ChainedFile(Generic[LogT]):
                     self._begin(connection, write=write)
                     log = self.log(connection, self.path)
                     # Another name, or another file under this one, could have come before the lock.
-                    self._check_same(identity)
+                    self._check_same(identity, opened=True)
                     yield log
                     connection.execute("COMMIT")
                 except BaseException as error:
@@ -157,11 +160,11 @@ class ChainedFile(Generic[LogT]):
             )
         return status.st_dev, status.st_ino
 
-    def _check_same(self, identity: tuple[int, int]) -> None:
+    def _check_same(self, identity: tuple[int, int], *, opened: bool = False) -> None:
         form = self.log.form
         with suppress(FileNotFoundError):
             status = os.lstat(self.path)
-            if status.st_nlink == 1 and (status.st_dev, status.st_ino) == identity:
+            if status.st_nlink == 1 and (status.st_dev, status.st_ino) == identity and (not opened or _has(identity)):
                 return
         raise form.error(
             f"the {form.noun} {self.path} was moved, or got a second name, while it was in use.",
@@ -279,6 +282,18 @@ class ChainedFile(Generic[LogT]):
         else:
             kind, reason = form.damage, f"it is damaged. {form.restore.rstrip('.')}"
         return kind(f"cannot use the {form.noun} {self.path}: {reason}. Release nothing.", path=self.path)
+
+
+def _has(identity: tuple[int, int]) -> bool:
+    """Return whether this process has a file open: another could have been under its name when SQLite opened that."""
+    if not os.path.isdir(OPEN_FILES):
+        return True
+    for name in os.listdir(OPEN_FILES):
+        with suppress(OSError):
+            status = os.fstat(int(name))
+            if (status.st_dev, status.st_ino) == identity:
+                return True
+    return False
 
 
 def _looks_damaged(error: BaseException, damage: type[LogError]) -> bool:
