@@ -383,6 +383,7 @@ def test_the_page_of_a_file_says_what_it_gives_away(tmp_path: Path) -> None:
 
 def test_covers_of_xgboost_may_be_sums_of_weights() -> None:
     file = load_judged(FILES / "xgboost.json")
+    assert isinstance(file.model, TreeEnsemble)
     n = file.model.n_records
     assert n is not None
     limits = Policy(largest_advantage=1.0)

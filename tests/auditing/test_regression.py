@@ -243,3 +243,11 @@ def test_what_the_law_was_not_calibrated_for_is_unknown(name: str, facts: dict[s
     checks = {check.rule: check for check in audit(model, domain=DOMAIN).checks}
     assert checks["largest_advantage"].status == "unknown"
     assert "was not calibrated" in checks["largest_advantage"].meaning
+
+
+def test_a_family_without_calibration_asks_for_nothing_that_the_file_says() -> None:
+    findings = audit(load_file(FILES / "r_cox.txt", DOMAIN), domain=DOMAIN)
+    said = " ".join(one.text for one in findings.advice)
+    assert "number of training records" not in said
+    assert "held-out records" in said
+    assert "of 0 leaves" not in render_html(findings)

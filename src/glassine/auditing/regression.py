@@ -131,6 +131,11 @@ class RegressionSubject(ModelSubject):
             return int(self.table.persons.number)
         return len(self.fitted.design)
 
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """What the publisher can state, so that the law of parameters says what it implies; nothing where it cannot."""
+        return () if self.model.fit.family and uncalibrated(self.model) else ("n_records",)
+
     def summary(self) -> ModelSummary:
         """Return the model in brief."""
         model = self.model

@@ -306,6 +306,8 @@ def _run(arguments: list[str]) -> int | None:
         drop_output()
         named = "" if error.filename is None else f"{error.filename}: "
         tell(f"glassine: cannot go on: {named}{error.strerror or error}.")
+    except MemoryError:
+        tell("glassine: this machine has too little memory for the command. Give fewer records or columns.")
     except Exception:
         # Status 1 means "outside policy": a defect of our own must not look like a verdict.
         tell(f"{traceback.format_exc()}glassine: internal error, please report it with the lines above.")
