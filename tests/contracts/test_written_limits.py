@@ -19,8 +19,8 @@ from glassine.formats.format import PublishedModel
 from glassine.formats.judged import load_judged
 from glassine.formats.printed.rules import parse_rules
 from glassine.formats.registry import formats
-from glassine.models.additive import AdditiveModel
 from glassine.models import CategoryBins, NumericBins, Term
+from glassine.models.additive import AdditiveModel
 from glassine.models.ensemble import TreeEnsemble
 from glassine.models.regression import RegressionModel
 from glassine.models.rule_list import RuleList
@@ -44,7 +44,7 @@ MODELS: dict[type, PublishedModel | TreeEnsemble] = {
             Term(bins=bins, scores=RNG.normal(size=(*(one.n_bins for one in bins), 1)))
             for bins in ((AGE,), (JOB,), (AGE, JOB))
         ),
-        intercept=np.array([0.5]),
+        intercept=(0.5,),
         link="logit",
         classes=("no", "yes"),
     ),
