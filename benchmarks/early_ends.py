@@ -2,7 +2,8 @@
 
 A private fit with a ledger and a report is interrupted after so many milliseconds, from the start of its process to its
 end. A traceback, a file that is not named, and a charge that is not named are counted. ``-o early_ends.csv`` stores the
-rows. While Python itself starts there is no handler of ours: its tracebacks are a column of their own.
+rows. While Python itself starts there is no handler of ours: its tracebacks are a column of their own, and a program of
+one line, whose first statement is a handler, is interrupted in the same way.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import glassine
 from glassine import Binary, Category, Domain, Integer, Ledger
 
 COLUMNS = (
+    "program",
     "milliseconds",
     "runs",
     "interrupted",
@@ -33,9 +35,13 @@ COLUMNS = (
     "unnamed charges",
 )
 PACKAGE = str(Path(glassine.__file__).parent)
-SPANS = ((0, 50), (50, 250), (250, 1_000), (1_000, 4_000))
+SCRIPT, MODULE, BARE = "glassine", "python -m glassine", "python -c"
+SPANS = (
+    *((program, 0, 50) for program in (SCRIPT, MODULE, BARE)),
+    *((SCRIPT, *span) for span in ((50, 250), (250, 1_000), (1_000, 4_000))),
+)
 EACH = 25
-"""Interrupts in each span."""
+"""Interrupts in each span; twice as many in the first one."""
 FIT = "fit tree people.csv --target ill --domain domain.json --epsilon 0.01 --max-depth 1 --ledger budget.sqlite"
 OUTPUTS = "--dataset people -o m.json --report r.html --overwrite"
 
@@ -48,17 +54,26 @@ def prepare(folder: Path) -> None:
     Ledger(folder / "budget.sqlite").budget("people", 1_000)
 
 
-def interrupted(folder: Path, after: float) -> Counter[str]:
-    """Interrupt a fit after some seconds, and return what became of it."""
+def command_of(program: str) -> list[str]:
+    """Return the words of a program: of a fit, or of one line."""
+    if program == BARE:
+        return [sys.executable, "-c", "import _signal; _signal.signal(2, _signal.SIG_DFL); import time; time.sleep(1)"]
+    start = (
+        [str(Path(sys.executable).with_name("glassine"))] if program == SCRIPT else [sys.executable, "-m", "glassine"]
+    )
+    return [*start, *FIT.split(), *OUTPUTS.split()]
+
+
+def interrupted(folder: Path, program: str, after: float) -> Counter[str]:
+    """Interrupt a program after some seconds, and return what became of it."""
     for name in ("m.json", "m.certificate.json", "r.html"):
         (folder / name).unlink(missing_ok=True)
     for left in folder.glob("m.certificate.entry-*"):
         left.unlink()
     book = Ledger(folder / "budget.sqlite")
     charges = book.account("people").charges
-    command = [sys.executable, "-m", "glassine", *FIT.split(), *OUTPUTS.split()]
     process = subprocess.Popen(  # noqa: S603 - our own interpreter and files
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command_of(program), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     time.sleep(after)
     process.send_signal(signal.SIGINT)
@@ -89,16 +104,19 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, help="a CSV file for the rows")
     output = parser.parse_args().output
     rows = []
+    # A process of a shell that ignores Ctrl-C, as it does in the background, would ignore it too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.pop("PYTHONPATH", None)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder)
-        interrupted(folder, 30)  # compiles
-        for start, end in SPANS:
+        interrupted(folder, SCRIPT, 30)  # compiles
+        for program, start, end in SPANS:
             counts: Counter[str] = Counter()
-            for number in range(EACH):
-                counts.update(interrupted(folder, (start + (end - start) * number / EACH) / 1000))
-            rows.append((f"{start} to {end}", *(counts[column] for column in COLUMNS[1:])))
+            each = EACH * (1 if start else 2)
+            for number in range(each):
+                counts.update(interrupted(folder, program, (start + (end - start) * number / each) / 1000))
+            rows.append((program, f"{start} to {end}", *(counts[column] for column in COLUMNS[2:])))
             sys.stdout.write(", ".join(map(str, rows[-1])) + "\n")
     if output is not None:
         with output.open("w", newline="") as stream:

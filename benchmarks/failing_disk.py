@@ -164,12 +164,15 @@ def main() -> None:
             make_ledger(whole, journal=journal == "left")
         for task, call in (("account", "read"), ("charge", "read"), ("charge", "write")):
             for journal, whole in ledgers.items():
+                most = 1_000
                 for sign, failing in ((-1, "from then on"), (1, "once")):
                     kinds: Counter[str] = Counter()
-                    for number in range(1, 1_000):
+                    for number in range(1, most + 1):
                         kind = kind_of(end(whole, library, task, call, sign * number))
                         kinds[kind] += 1
-                        if kind == "done":
+                        if kind == "done" and sign < 0:
+                            # There are no more calls. One of them that fails once can do no harm.
+                            most = number
                             break
                     for kind, runs in sorted(kinds.items()):
                         rows.append((task, call, failing, journal, kind, runs))

@@ -1,13 +1,15 @@
 """Small files that ask for much: the memory and the time of an answer to each, ``python benchmarks/hostile_files.py``.
 
-``--only PART`` names some of the files. Each is read and audited by ``glassine audit`` in a process of its own
-with four gigabytes of address space and a minute of processor time. To measure an earlier state of the code,
-name its sources in ``PYTHONPATH``.
+``--only PART`` names some of the files; ``-o hostile_files.csv`` stores the rows. Each model is read and audited by
+``glassine audit``, and a domain is drafted of each file of records, in a process of its own with four gigabytes of
+address space, or sixteen for records, whose limit is four by default, and a minute of processor time.
+To measure an earlier state of the code, name its sources in ``PYTHONPATH``.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import io
 import os
 import struct
@@ -15,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +31,7 @@ resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)
 resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[2]), int(sys.argv[2]) + 1))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 peak = sys.argv[4]
-sys.argv = ["glassine", "audit", sys.argv[3]]
+sys.argv = ["glassine", *sys.argv[5:], sys.argv[3]]
 from glassine.cli.entry import main
 try:
     main()
@@ -117,6 +119,45 @@ def wide_text() -> bytes:
     return b"if [a" + b"a" * 190_000_000 + "\N{GRINNING FACE}".encode() + b"] then [true]\nelse [false]"
 
 
+def parquet(**columns: object) -> bytes:
+    """Return columns as a Parquet file, which takes few bytes for equal values."""
+    import polars as pl
+
+    out = io.BytesIO()
+    pl.DataFrame(columns).write_parquet(out, compression="zstd", statistics=False)
+    return out.getvalue()
+
+
+def parquet_rows(n: int = 300_000_000) -> bytes:
+    """Return a Parquet file of equal numbers."""
+    import numpy as np
+
+    return parquet(a=np.zeros(n, np.int8))
+
+
+def parquet_lists(n: int = 300_000_000) -> bytes:
+    """Return a Parquet file of few records, one of which is a list of many numbers."""
+    import numpy as np
+    import polars as pl
+
+    return parquet(a=pl.Series([np.zeros(n, np.int8), np.zeros(1, np.int8)], dtype=pl.List(pl.Int8)), b=[1, 2])
+
+
+def parquet_deep(levels: int = 300) -> bytes:
+    """Return a Parquet file of structures in one another."""
+    import polars as pl
+
+    nested = pl.Series("a", [1, 2])
+    for _ in range(levels):
+        nested = pl.DataFrame({"a": nested}).to_struct("a")
+    return parquet(a=nested, b=[1, 2])
+
+
+def csv_columns(n: int) -> bytes:
+    """Return a CSV file of one record with many columns."""
+    return (",".join(f"c{i}" for i in range(n)) + "\n" + ",".join("1" * n) + "\n").encode()
+
+
 @dataclass(frozen=True, slots=True)
 class Hostile:
     """A file that asks for much.
@@ -155,6 +196,20 @@ FILES = {
     "ubjson-objects": Hostile("UBJSON, 60 million empty lists", lambda: b"{i\x01a[" + b"[]" * 60_000_000 + b"]}"),
 }
 
+RECORDS = {
+    "parquet-rows": Hostile("Parquet, 300 million records", parquet_rows),
+    "parquet-lists": Hostile("Parquet, a list of 300 million numbers", parquet_lists),
+    "parquet-deep": Hostile("Parquet, 300 structures in one another", parquet_deep),
+    "parquet-columns": Hostile("Parquet, 60,000 columns", lambda: parquet(**{f"c{i}": [1] for i in range(60_000)})),
+    "csv-columns": Hostile("CSV, 60,000 columns", lambda: csv_columns(60_000)),
+    "csv-more-columns": Hostile("CSV, 300,000 columns", lambda: csv_columns(300_000)),
+    "csv-line": Hostile("CSV, a line of 200 MB", lambda: b"a" * 200_000_000),
+    "csv-quote": Hostile("CSV, a quote that never closes", lambda: b'a,b\n"' + b"1,2\n" * 20_000_000),
+    "csv-records": Hostile("CSV, 60 million records of one column", lambda: b"a\n" + b"1\n" * 60_000_000),
+    "csv-field": Hostile("CSV, a number of 150 million digits", lambda: b"a,b\n1," + b"7" * 150_000_000 + b"\n"),
+}
+"""Files of records, of which a domain is drafted."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
@@ -178,13 +233,15 @@ class Cost:
     message: str
 
 
-def cost(path: Path, *, memory: int = MOST_MEMORY, seconds: int = MOST_SECONDS) -> Cost:
-    """Return what the command ``audit`` takes to answer to a file."""
+def cost(
+    path: Path, *, words: Sequence[str] = ("audit",), memory: int = MOST_MEMORY, seconds: int = MOST_SECONDS
+) -> Cost:
+    """Return what a command takes to answer to a file."""
     # One thread, as the stacks and arenas of several count as address space.
     alone = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
     with tempfile.TemporaryFile() as errors, tempfile.NamedTemporaryFile() as peak:
         child = subprocess.Popen(  # noqa: S603 - our own interpreter and files
-            [sys.executable, "-c", CHILD, str(memory), str(seconds), str(path), peak.name],
+            [sys.executable, "-c", CHILD, str(memory), str(seconds), str(path), peak.name, *words],
             stdout=subprocess.DEVNULL,
             stderr=errors,
             env=os.environ | alone,
@@ -207,22 +264,27 @@ def main(arguments: list[str] | None = None) -> int:
     """Print a row for each file; return the exit status: 1 where one took more than is promised."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default="", help="part of the name of the files")
+    parser.add_argument("-o", "--output", type=Path, help="a CSV file for the rows")
     asked = parser.parse_args(arguments)
-    much = False
+    much, rows = False, []
     with tempfile.TemporaryDirectory() as folder:
-        for name, hostile in FILES.items():
+        for name, hostile in (FILES | RECORDS).items():
             if asked.only not in name:
                 continue
-            path = Path(folder) / "model"
+            path = Path(folder) / "file"
             path.write_bytes(hostile.make())
-            found = cost(path)
-            size = path.stat().st_size
-            much |= found.memory > 2**30 or found.seconds > 20
-            print(  # noqa: T201
-                f"| {hostile.title} | {size / 1e6:,.2f} MB | {found.memory / 1e6:,.0f} MB | {found.seconds:.1f} s |"
-                f" {found.status} | {found.message[-90:]}",
-                flush=True,
-            )
+            of_records = name in RECORDS
+            words = ("domain", "infer", "-o", f"{folder}/domain.json", "--overwrite") if of_records else ("audit",)
+            found = cost(path, words=words, memory=MOST_MEMORY * (4 if of_records else 1))
+            much |= found.memory > (4 if of_records else 1) * 2**30 or found.seconds > 20 or found.status < 0
+            row = (hostile.title, path.stat().st_size, found.memory // 10**6, f"{found.seconds:.1f}", found.status)
+            rows.append(row)
+            print("|", *row, found.message.replace(folder, "")[-90:], sep=" | ", flush=True)  # noqa: T201
+    if asked.output is not None:
+        with asked.output.open("w", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(("file", "bytes", "MB", "seconds", "status"))
+            writer.writerows(rows)
     return int(much)
 
 

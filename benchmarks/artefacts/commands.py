@@ -41,6 +41,8 @@ AUDITED = {
     "tree, pickle": "cart.pkl --trust-pickle --domain domain.json --data people.csv --target ill",
     "tree, pipeline": "pipeline.pkl --trust-pickle --domain domain.json",
     "forest member": "forest.pkl --trust-pickle --tree 2 --domain domain.json --data people.csv --target ill",
+    "ensemble": "forest.pkl --trust-pickle",
+    "linear model": "logistic.pkl --trust-pickle --domain domain.json --data people.csv --target ill",
     "rules, model alone": "rules.json",
     "rules, domain and data": "rules.json --domain domain.json --data people.csv --target ill --sensitive job",
     "rules, holdout": "greedy.json --domain domain.json --data people.csv --target ill --holdout holdout.csv",
@@ -299,9 +301,7 @@ REFUSED = {
     "holdout without data": "audit cart.json --holdout holdout.csv",
     "no such sensitive column": "audit cart.json --domain domain.json --sensitive absent",
     "a pickle": "audit cart.pkl",
-    "a forest": "audit forest.pkl --trust-pickle",
     "no such tree": "audit forest.pkl --trust-pickle --tree 9",
-    "a model of another kind": "audit logistic.pkl --trust-pickle",
     "a number that is none": "audit cart.json --only membership --data people.csv --holdout holdout.csv --target ill "
     "--shadows many",
     "a confidence of two": "audit cart.json --only membership --data people.csv --holdout holdout.csv --target ill "

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from settings import PUBLISHED, QUASI, Criterion, Facts, Grown, binary, codes, grown, records
 from study import options, resume
 
-from glassine.data.inference import columns
+from glassine.data.record_table import columns
 from glassine.models import DecisionTree
 
 DEPTHS = (8, 6, 5, 4, 3)

@@ -1,6 +1,21 @@
 """Glassine: the privacy of interpretable models."""
 
-from __future__ import annotations
+# As a command, Ctrl-C has a handler before anything else is imported; that of the command line then takes its place.
+import sys
+
+if (getattr(sys, "argv", None) or [""])[0].replace("\\", "/").rpartition("/")[2] in ("-m", "glassine", "glassine.exe"):
+    import _signal  # type: ignore[import-not-found]  # signal without its enumerations, which take longer to import
+    import os
+
+    def _interrupted(number: int, frame: object) -> None:
+        try:
+            os.write(2, b"glassine: interrupted.\n")
+        finally:
+            os._exit(128 + number)
+
+    # A shell may have said that Ctrl-C is ignored.
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _interrupted)
 
 from glassine.exports import exports_of
 

@@ -19,6 +19,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Self
 
 __all__ = [
+    "PLAIN",
     "BlackBoxError",
     "BudgetExceededError",
     "ClassTooLargeError",
@@ -38,6 +39,7 @@ __all__ = [
     "InvalidPolicyError",
     "LedgerError",
     "LogError",
+    "PlainNames",
     "PrivacyLeakWarning",
     "RefusedActionError",
     "SeveralTreesError",
@@ -55,6 +57,7 @@ __all__ = [
     "marked",
     "parameter",
     "quoted",
+    "speaks_plainly",
     "spoken_by",
     "warn_caller",
     "worded",
@@ -200,17 +203,91 @@ def worded(text: str, names: Mapping[str, str]) -> str:
         behind = match.string[match.end() : match.end() + 1]
         return f"{names[name]} " if own.endswith("=") and (behind.isalnum() or behind in tuple('(["-')) else names[name]
 
+    if isinstance(names, PlainNames):
+        return names.spelled(text)
     return VALUED.sub(spelled, marked(text))
+
+
+ASIDE = re.compile(rf" \((?:[,`]|\s|or|and|{MARKED.pattern})+\)")
+"""Parameters in parentheses, which only say how to pass what the sentence names."""
+SHELL = re.compile(r"(?<![\w-])--[a-z][\w-]*|\bglassine [a-z]|(?<![\w-])-[a-zA-Z] FILE\b")
+"""An option or a command."""
+PASSED = re.compile(r"\b[Pp]ass(?= (?:the|a|an|more|other|records|which|what|them|it)\b)")
+"""What is done with parameters; people without a shell give what is asked for."""
+CLAUSES = re.compile(rf"(?<=[.!?:])\s+(?=[A-Z`\"'{START}-])|(?<=;)\s+")
+
+
+class PlainNames(dict[str, str]):
+    """Parameters in words, for people without a shell: no option, command or call is left in a text.
+
+    A parameter in parentheses is left out, and so is a clause that says which option or command to use.
+
+    Examples
+    --------
+    >>> names = PlainNames(data="the training records")
+    >>> names.spelled(Text(f"It needs the records (`{parameter('data=')}`). {parameter('data')} may prove it."))
+    'It needs the records. The training records may prove it.'
+    >>> names.spelled("It is a pickle. Save it as JSON; if you trust it, pass --trust-pickle.")
+    'It is a pickle. Save it as JSON.'
+    """
+
+    def spelled(self, text: str) -> str:
+        """Return a text in words; of one that is for a shell alone, what it names."""
+        named = " ".join(map(self._named, CLAUSES.split(marked(text))))
+        return self.bare(text) or SHELL.sub(lambda match: match[0].strip("-").replace("-", " "), named)
+
+    def bare(self, text: str) -> str:
+        """Return what of a text is for people without a shell; empty if nothing is."""
+        clauses = [self._named(clause) for clause in CLAUSES.split(ASIDE.sub("", marked(text)))]
+        kept = [clause for clause in clauses if not SHELL.search(clause)]
+        if kept[:1] != clauses[:1]:
+            kept[:1] = [clause[:1].upper() + clause[1:] for clause in kept[:1]]
+        said = " ".join(kept)
+        said = re.sub(r"(?<=[.!?] )[a-z]", lambda match: match[0].upper(), re.sub(r"[;:]$", ".", said.strip()))
+        return PASSED.sub(lambda match: "Give" if match[0] == "Pass" else "give", said).replace("`", "")
+
+    def _named(self, clause: str) -> str:
+        def spelled(match: re.Match[str]) -> str:
+            name, _, value = match[1].partition("=")
+            if name not in self:
+                return f"--{name.replace('_', '-')}"  # As a shell has it: there is nothing that such people set
+            return f"{self[name]}, {value}," if value else self[name]
+
+        return re.sub(rf"`?{MARKED.pattern}`?", spelled, clause)
+
+
+PLAIN = PlainNames(
+    data="the training records",
+    holdout="records that were not used for training",
+    target="the column that is predicted",
+    domain="what is public",
+    persons="the column that says whose records they are",
+    sensitive="the sensitive attribute",
+    policy="the policy",
+    n="the number of training records",
+    criterion="the criterion of the splits",
+    cpu_limit="the limit of time",
+    memory_limit="the limit of memory",
+)
+"""The face of people without a shell."""
 
 
 @contextmanager
 def spoken_by(names: Mapping[str, str]) -> Iterator[None]:
-    """Make the texts of findings meanwhile with other names of parameters, as a face has them; see :func:`worded`."""
-    token = _FACE.set(names)
+    """Make the texts of findings meanwhile with other names of parameters, as a face has them; see :func:`worded`.
+
+    Inside the face of people without a shell no other is taken: the reader decides, not what makes the texts.
+    """
+    token = _FACE.set(_FACE.get() if speaks_plainly() else names)
     try:
         yield
     finally:
         _FACE.reset(token)
+
+
+def speaks_plainly() -> bool:
+    """Return whether texts are being made for people without a shell."""
+    return isinstance(_FACE.get(), PlainNames)
 
 
 PYTHON: Mapping[str, str] = MappingProxyType({})
@@ -267,6 +344,10 @@ class GlassineError(ValueError):
 
     def word(self, names: Mapping[str, str]) -> Self:
         """Return the error with other names in place of the parameters that it marks; see :func:`worded`."""
+        face = _FACE.get()
+        if isinstance(face, PlainNames):
+            bare = "" if self.remedy is None else face.bare(self.remedy)
+            return self._say(Text(face.spelled(self.message), PYTHON), Text(bare, PYTHON) if bare else None)
         remedy = None if self.remedy is None else Text(worded(self.remedy, names), PYTHON)
         return self._say(Text(worded(self.message, names), PYTHON), remedy)
 

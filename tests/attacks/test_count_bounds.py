@@ -17,7 +17,7 @@ from glassine.attacks.reconstruction.count_bounds import CountBounds, bound_coun
 from glassine.attacks.reconstruction.leakage import Interval
 from glassine.auditing.api import audit
 from glassine.auditing.reconstruction import ROUNDED
-from glassine.data.inference import columns
+from glassine.data.record_table import columns
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidParameterError, UndefinedMeasureError
 from glassine.learners import PrivateTreeClassifier

@@ -14,7 +14,7 @@ from glassine.attacks.label_disclosure import disclose_labels
 from glassine.attacks.outcome import for_public
 from glassine.attacks.value_leakage import leak_values, thresholds_of
 from glassine.data import infer_domain
-from glassine.data.inference import columns
+from glassine.data.record_table import columns
 from glassine.domain import Between, Category, OneOf
 from glassine.models import Branch, DecisionTree, Evidence, Node
 

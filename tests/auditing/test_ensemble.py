@@ -379,3 +379,20 @@ def test_the_page_of_a_file_says_what_it_gives_away(tmp_path: Path) -> None:
     assert "number of positive outcomes" in page
     assert "Learning rate" in page
     assert findings.model.kind == "ensemble"
+
+
+def test_covers_of_xgboost_may_be_sums_of_weights() -> None:
+    file = load_judged(FILES / "xgboost.json")
+    assert isinstance(file.model, TreeEnsemble)
+    n = file.model.n_records
+    assert n is not None
+    limits = Policy(largest_advantage=1.0)
+
+    def found(**stated: Any) -> str:
+        return statuses(audit(file, policy=limits, settings=AuditSettings(statements=Statements(**stated))))[
+            "largest_advantage"
+        ]
+
+    assert found() == "unknown"
+    assert found(unweighted=True) == found(n_records=n // 2) == "pass"
+    assert "number of training records" in " ".join(one.text for one in audit(file, policy=limits).advice)

@@ -230,3 +230,24 @@ def test_leverage_is_a_criterion_where_it_is_set() -> None:
     whole = replace(model, fit=replace(fit, n_records=40))
     assert status(audit(whole, inner, "y", policy=asked))["largest_leverage"] == "pass"
     assert "largest_leverage" not in status(audit(model, data, "y"))
+
+
+@pytest.mark.parametrize(
+    ("name", "facts"),
+    [("r_probit.txt", {}), ("r_logit.txt", {"special": ("clusters of records",)})],
+)
+def test_what_the_law_was_not_calibrated_for_is_unknown(name: str, facts: dict[str, Any]) -> None:
+    model = load_model(FILES / name, DOMAIN)
+    assert isinstance(model, RegressionModel)
+    model = replace(model, fit=replace(model.fit, **facts))
+    checks = {check.rule: check for check in audit(model, domain=DOMAIN).checks}
+    assert checks["largest_advantage"].status == "unknown"
+    assert "was not calibrated" in checks["largest_advantage"].meaning
+
+
+def test_a_family_without_calibration_asks_for_nothing_that_the_file_says() -> None:
+    findings = audit(load_file(FILES / "r_cox.txt", DOMAIN), domain=DOMAIN)
+    said = " ".join(one.text for one in findings.advice)
+    assert "number of training records" not in said
+    assert "held-out records" in said
+    assert "of 0 leaves" not in render_html(findings)

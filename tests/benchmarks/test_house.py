@@ -72,12 +72,12 @@ def test_the_house_of_this_package_has_no_circle() -> None:
     assert found["files in import circles"] == 0
     assert found["rooms"] == len(RANK), "every room has its floor, and every floor its rooms"
     # `records` is imported wherever a cell is read, and `sealed` wherever records are opened in private: 24 pairs.
-    # `desk` has twelve more: its workers try remedies and copies, two read records that a person chose, and its server
-    # reuses the gate and the chain.
+    # `desk` has thirteen more: its workers try remedies and copies, two read records that a person chose, one makes the
+    # models that are compared, and its server reuses the gate and the chain.
     # `plots` draws values of nine rooms, and reads the file that a worker of the desk draws; four more import
     # `exports` for a class that shows itself in a notebook.
     # `budget` is asked for time and bytes by audits, copies and trees whose conditions move: three.
-    assert found["arrows between rooms"] <= 209
+    assert found["arrows between rooms"] <= 210
 
 
 @pytest.mark.slow

@@ -129,14 +129,18 @@ def test_an_interrupt_at_any_file_event_names_what_is_written_and_nothing_else(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["typer", "glassine.cli.entry", "glassine.files"])
+@pytest.mark.parametrize(
+    "module",
+    ["glassine.exports", "glassine.cli", "glassine.cli.process", "typer", "glassine.cli.entry", "glassine.files"],
+)
 def test_an_interrupt_before_the_commands_are_loaded_is_one_line(folder: Path, module: str) -> None:
     code = (
-        "import os, signal, sys\n"
+        # As a shell in the foreground starts it.
+        "import os, signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Killer:\n"
         f"    def find_spec(self, name, *more):\n        if name == {module!r}:\n"
         "            sys.meta_path.remove(self)\n            os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.meta_path.insert(0, Killer())\nsys.argv = ['glassine', 'audit', 'none.json']\n"
+        "sys.argv = ['bin/glassine', 'audit', 'none.json']\nsys.meta_path.insert(0, Killer())\n"
         "from glassine.cli import main\nmain()"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)

@@ -109,8 +109,8 @@ def test_what_cannot_be_written_is_told_before_any_work(
 def test_an_interrupt_is_one_line_and_leaves_nothing(folder: Path) -> None:
     before = listing(folder)
     code = (
-        "import os, signal, glassine.data.inference as inference\n"
-        "inference.remarks = lambda frame: os.kill(os.getpid(), signal.SIGINT)"
+        "import os, signal, glassine.data.remarks as data\n"
+        "data.remarks = lambda frame: os.kill(os.getpid(), signal.SIGINT)"
     )
     done = process(code, "domain", "infer", "people.csv", "-o", "draft.json", cwd=folder)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "glassine: interrupted.\n")

@@ -6,20 +6,22 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from glassine import Ledger
-from tests.cli.running import process
+from glassine import Domain, Ledger
+from glassine.cli import entry
+from tests.cli.running import attributes, process
+from tests.cli.test_exchange import STATEMENTS
 from tests.cli.test_output import FULL, folder, shell
 
 __all__ = ["folder"]
 
 FORKED = """
-import json, os, shutil, sys, traceback
+import json, os, shutil, sys
 from pathlib import Path
 import polars, sklearn.tree
 import glassine.auditing.api, glassine.auditing.criteria, glassine.cli.entry, glassine.report.page
@@ -29,19 +31,19 @@ from glassine.formats import formats
 
 formats()
 glassine.cli.entry.announce_compilation = lambda: None
-source, scratch, commands, streams = Path.cwd(), Path(sys.argv[1]), *map(json.loads, sys.argv[2:])
+source, scratch, commands = Path.cwd(), Path(sys.argv[1]), json.loads(sys.argv[2])
 
-def run(command, stream):
+def run(words, stream):
     # As Python finds them when it starts: a closed descriptor has no stream.
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         os.dup2(os.open(scratch / f"{name}.txt", os.O_RDWR | os.O_CREAT), number)
-        if stream == f"no {name}":
+        if stream in (f"no {name}", "none"):
             os.close(number)
             setattr(sys, name, None)
         elif stream == f"full {name}":
             os.dup2(os.open("/dev/full", os.O_WRONLY), number)
     os.closerange(3, 20)
-    sys.argv = ["glassine", *command]
+    sys.argv = ["glassine", *words]
     try:
         cli.main()
     except SystemExit as ended:
@@ -50,78 +52,151 @@ def run(command, stream):
         os._exit(99)
 
 found = []
-for command in commands:
+for name, words, streams in commands:
     for stream in streams:
-        here = scratch / f"{command[0]}-{stream}"
+        here = scratch / f"{name}-{stream}"
         shutil.copytree(source, here)
         os.chdir(here)
         before = {path.name for path in here.iterdir()}
         if not (child := os.fork()):
-            run(command, stream)
+            run(words, stream)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         said = {name: (scratch / f"{name}.txt").read_text(errors="replace") for name in ("stdout", "stderr")}
-        for name in ("stdin", "stdout", "stderr"):
-            (scratch / f"{name}.txt").unlink()
-        new = {path.name: path.stat().st_size for path in here.iterdir() if path.name not in before}
-        found.append({"command": command[0], "stream": stream, "status": status, "new": new, **said})
+        for each in ("stdin", "stdout", "stderr"):
+            (scratch / f"{each}.txt").unlink()
+        new = [path for path in here.iterdir() if path.name not in before]
+        found.append({"command": name, "stream": stream, "status": status, "new": [one.name for one in new], **said})
+        if stream == streams[-1]:
+            for path in new:  # what later commands read
+                if path.is_file():
+                    shutil.copy(path, source)
         shutil.rmtree(here)
 sys.stderr.write(json.dumps(found))
 """
 
-COMMANDS = [
-    ["audit", "tree.json", "--domain", "domain.json", "-o", "report.json"],
-    ["scrub", "tree.json", "--domain", "domain.json", "-o", "copy.json"],
-    ["domain", "check", "domain.json", "--data", "people.csv"],
-    ["fit", "tree", "people.csv", "--target", "ill", "--domain", "domain.json", "--not-private", "-o", "m.json"],
-    [
-        *("compare", "people.csv", "--target", "ill", "--domain", "domain.json", "--models", "optimal-tree"),
-        *("--max-depth", "1", "--splits", "2", "-o", "comparison.json"),
+DATA = ["people.csv", "--target", "ill", "--domain", "domain.json"]
+PRIVATE = [*DATA, "--epsilon", "1"]
+EXAMPLES = {
+    "audit": ["tree.json", "--domain", "domain.json", "-o", "report.json"],
+    "scrub": ["tree.json", "--domain", "domain.json", "-o", "copy.json"],
+    "fit tree": [*PRIVATE, "--max-depth", "1", "-o", "private.json", "--report", "private.html"],
+    "fit rule-list": [*PRIVATE, "--max-rules", "1", "-o", "list.json"],
+    "fit greedy-rule-list": [*PRIVATE, "-o", "greedy.json"],
+    "fit additive": [*PRIVATE, "-o", "additive.json"],
+    "fit scorecard": [*PRIVATE, "-o", "card.json"],
+    "edit": ["additive.json", "--zero", "smoker", "-o", "edited.json"],
+    "merge": ["additive.json", "additive.json", "--disjoint-persons", "-o", "merged.json"],
+    "summarize": [*PRIVATE, "-o", "summary.json"],
+    "sample": ["summary.json", "--n-rows", "20", "-o", "drawn.csv"],
+    "compare": [*DATA, "--models", "optimal-tree", "--max-depth", "1", "--splits", "2", "-o", "comparison.json"],
+    "rebuild": ["tree.json", "--domain", "domain.json", "-o", "rebuilt.csv"],
+    "export": ["tree.json", "--to", "sql", "-o", "tree.sql"],
+    "domain infer": ["people.csv", "-o", "draft.json"],
+    "domain new": ["--model", "tree.json", "-o", "form.toml"],
+    "domain check": ["domain.json", "--data", "people.csv"],
+    "ledger show": ["budget.sqlite"],
+    "ledger budget": ["budget.sqlite", "people", "2"],
+    "ledger charge": ["budget.sqlite", "people", "0.1", "--note", "a table"],
+    "ledger verify": ["budget.sqlite"],
+    "evidence": ["private.certificate.json", "--for", "edpb", "-o", "evidence.json"],
+    "certificate verify": ["private.json", "private.certificate.json"],
+    "certificate keys": ["private.pem", "public.pem"],
+    "certificate sign": ["private.certificate.json", "--key", "private.pem", "-o", "signed.json"],
+    "certificate tie": ["private.json", "people.csv", "--tie-key", "tie.txt", "-o", "tie.json"],
+    "certificate registry": ["private.certificate.json", "--statements", "said.toml", "-o", "registry.json"],
+    "explain make": [
+        "rows.csv",
+        "--domain",
+        "rows.json",
+        "--black-box",
+        "box:decide",
+        "-k",
+        "30",
+        "-o",
+        "release.json",
     ],
-    ["ledger", "charge", "budget.sqlite", "people", "0.1", "--note", "a table"],
-    ["export", "tree.json", "--to", "sql"],
-]
-STREAMS = ["whole", "no stdin", "no stdout", "no stderr", "full stdout", "full stderr"]
+    "explain answer": ["release.json", "--query", '{"age": 40, "smoker": 1}', "--decision", "yes"],
+    "explain keys": ["secret.pem", "open.pem"],
+    "explain sign": ["release.json", "--key", "secret.pem", "-o", "release.signed.json"],
+    "explain verify": ["release.signed.json", "--public-key", "open.pem"],
+    "demo": [],
+}
+"""A run of each command, in an order in which later ones read what earlier ones wrote."""
+
+SERVING = {"explain serve", "desk"}
+"""Commands that end by a signal alone."""
+
+LONG = {
+    "compare",
+    "demo",
+    "explain make",
+    "sample",
+    "summarize",
+    *(name for name in EXAMPLES if name.startswith("fit")),
+}
+"""Commands that take a second: their output is compared with all streams missing, and with a full one."""
+
+STREAMS = ["none", "no stdin", "no stdout", "no stderr", "full stdout", "full stderr", "whole"]
+
+
+def streams_of(name: str) -> list[str]:
+    """Return the streams with which a command is run, the whole ones last."""
+    return ["none", "full stdout", "whole"] if name in LONG else STREAMS
+
+
+def test_every_command_has_a_run_with_missing_and_full_streams() -> None:
+    assert {*EXAMPLES, *SERVING} == {name for name, *_ in entry.COMMANDS}
+
+
+@pytest.fixture
+def inputs(folder: Path) -> Path:
+    """Add to the folder what some command reads and none writes."""
+    rows = pl.read_csv(folder / "people.csv").select("age", "smoker")
+    rows.write_csv(folder / "rows.csv")
+    Domain({name: attributes()[name] for name in rows.columns}).to_json(folder / "rows.json")
+    box = "def decide(rows):\n    return ['yes' if row[0] > 60 else 'no' for row in rows.iter_rows()]\n"
+    (folder / "box.py").write_text(box)
+    (folder / "tie.txt").write_text("0" * 64)
+    (folder / "said.toml").write_text(STATEMENTS)
+    return folder
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists() or not hasattr(sys.modules["os"], "fork"), reason="needs /dev/full and forks")
 def test_a_missing_or_full_stream_changes_no_status_and_no_file(
-    folder: Path, tmp_path_factory: pytest.TempPathFactory
+    inputs: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     scratch = tmp_path_factory.mktemp("scratch")
+    commands = [[name, [*name.split(), *words], streams_of(name)] for name, words in EXAMPLES.items()]
     done = subprocess.run(
-        [sys.executable, "-c", FORKED, str(scratch), json.dumps(COMMANDS), json.dumps(STREAMS)],
-        cwd=folder,
+        [sys.executable, "-c", FORKED, str(scratch), json.dumps(commands)],
+        cwd=inputs,
         capture_output=True,
         text=True,
         check=True,
-        timeout=300,
+        timeout=600,
     )
     runs: list[dict[str, Any]] = json.loads(done.stderr)
-    assert len(runs) == len(COMMANDS) * len(STREAMS)
-    for words, group in _groups(runs):
-        whole = group["whole"]
+    assert [run["command"] for run in runs] == [name for name in EXAMPLES for _ in streams_of(name)]
+    for name in EXAMPLES:
+        group = {run["stream"]: run for run in runs if run["command"] == name}
+        whole = group.pop("whole")
         assert whole["status"] in (0, 1, 3), whole
-        assert whole["stdout"], words
-        for stream in STREAMS[1:]:
-            run = group[stream]
-            if stream == "full stdout":
+        for stream, run in group.items():
+            assert set(run["new"]) == set(whole["new"]), run
+            if stream == "full stdout" and whole["stdout"]:
+                # An early end lists every file that was written.
                 assert run["status"] == 2, run
-                assert run["stderr"].startswith("glassine: cannot write standard output: No space left on device."), run
-                for name in run["new"]:
-                    assert name in run["stderr"], run
+                assert "glassine: cannot write standard output: No space left on device." in run["stderr"], run
+                for written in run["new"]:
+                    assert written in run["stderr"].partition("written before: ")[2], run
             else:
                 assert run["status"] == whole["status"], run
-            assert set(run["new"]) == set(whole["new"]), run
+            assert "Traceback" not in run["stderr"], run
             if stream in ("no stdin", "no stderr", "full stderr"):
                 assert len(run["stdout"]) == len(whole["stdout"]), run
-    (charged,) = (run for run in runs if (run["command"], run["stream"]) == ("ledger", "full stdout"))
+    (charged,) = (run for run in runs if (run["command"], run["stream"]) == ("ledger charge", "full stdout"))
     assert "entry 1 of budget.sqlite stays charged: epsilon 0.1 is spent." in charged["stderr"]
-
-
-def _groups(runs: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, dict[str, Any]]]]:
-    for words in COMMANDS:
-        yield words[0], {run["stream"]: run for run in runs if run["command"] == words[0]}
 
 
 @pytest.mark.slow

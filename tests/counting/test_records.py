@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassine.data.count_table import CountTable
-from glassine.data.inference import columns as read_columns
+from glassine.data.record_table import columns as read_columns
 from glassine.domain import Binary, Category, Domain, ExactlyOne, Integer, OneOf, Real, Shares
 from glassine.errors import InvalidDataError, InvalidDomainError
 from glassine.records import engines

@@ -11,9 +11,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from glassine import Domain, Integer
+from glassine.data.identifiers import repeats
 from glassine.data.record_table import RecordTable
 from glassine.data.sources import _in_blocks, read_table
-from glassine.errors import UnreadableFileError
+from glassine.errors import InvalidDataError, UnreadableFileError
+from glassine.records.files import columns_of_file
 from glassine.records.headers import PLAIN, CsvDialect, RecordsFile
 from glassine.records.lines import DelimitedText
 from glassine.records.purpose import Purpose
@@ -133,10 +136,10 @@ def test_the_types_of_a_long_file_are_those_of_all_its_texts(tmp_path: Path, mon
     whole = read_table(file, Purpose.ORDINARY).frame.to_native()
     calls: list[bool] = []
 
-    def in_blocks(text: DelimitedText, dialect: CsvDialect) -> pl.DataFrame | None:
-        frame = _in_blocks(text, dialect)
-        calls.append(frame is not None)
-        return frame
+    def in_blocks(text: DelimitedText, dialect: CsvDialect) -> dict[str, list[pl.Series]] | None:
+        parts = _in_blocks(text, dialect)
+        calls.append(parts is not None)
+        return parts
 
     monkeypatch.setattr("glassine.data.sources._in_blocks", in_blocks)
     for block in (1 << 12, 1 << 16):
@@ -160,3 +163,24 @@ def test_a_long_header_alone_has_no_records(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setattr("glassine.data.sources.BLOCK", 40)
     (tmp_path / "f.csv").write_text("x" * 300 + "\n")
     assert len(read(tmp_path / "f.csv")) == 0
+
+
+def test_lists_and_structures_of_a_file_are_not_read(tmp_path: Path) -> None:
+    # The footer says how many records there are, and not how many values a record has: a small file may hold millions.
+    nested: pl.Series = pl.Series("nested", [1, 2])
+    for _ in range(300):
+        nested = pl.DataFrame({"inner": nested}).to_struct("nested")
+    lists = pl.Series("lists", [[0] * 1_000_000, [0]])
+    path = tmp_path / "records.parquet"
+    pl.DataFrame([pl.Series("age", [40, 50]), nested, lists]).write_parquet(path)
+    assert path.stat().st_size < 100_000
+    table = read_table(RecordsFile(path=path), Purpose.ORDINARY)
+    assert table.names == ("age",)
+    with pytest.raises(InvalidDataError, match=r"column .lists. of .* holds lists or structures"):
+        read_table(RecordsFile(path=path), Purpose.ORDINARY, Domain({"lists": Integer(0, 1)}))
+    assert columns_of_file(RecordsFile(path=path))[0] == ("age",)
+
+
+def test_lists_of_a_frame_identify_no_one() -> None:
+    frame = pl.DataFrame({"id": [1, 1, 2], "visits": [[1], [1, 2], []]})
+    assert [one.column for one in repeats(frame)] == ["id"]

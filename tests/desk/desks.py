@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import html
 import http.client
 import json
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -15,6 +17,7 @@ from typing import Any
 from glassine.desk import Desk, Person, create_desk
 from glassine.desk.screens import environment
 from glassine.desk.serving import run_desk
+from glassine.errors import SHELL
 from glassine.server.running import listen
 
 RULES = "if [smoker] then [true] ([23 ; 41] examples)\nelse [false] ([520 ; 90] examples)\n"
@@ -68,17 +71,54 @@ def approve(desk: Desk, name: str, **more: Any) -> None:
     desk.vote(identity, asked)
 
 
+MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>|SHA-256 <code>.*?</code>", re.DOTALL)
+AGAIN = re.compile(r"[Ss]tart glassine desk again")
+"""The one command that a page names: how to open it again."""
+
+
+def of_a_shell(text: str) -> list[str]:
+    """Return what of a page names an option or a command, or a parameter of a call."""
+    lines = html.unescape(MARKUP.sub("\n", AGAIN.sub("", text))).splitlines()
+    return [line.strip() for line in lines if SHELL.search(line) or re.search(r"`|\b\w+=(?=[,.)]|\s|$)", line)]
+
+
+def listening_in(asgi: Any, heard: list[str]) -> Any:
+    """Return an application that keeps what an answer for people says of a shell."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        kinds, body = [""], bytearray()
+
+        async def heed(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                kinds[0] = dict(message["headers"]).get(b"content-type", b"").decode()
+            elif message["type"] == "http.response.body" and "icon" not in scope["path"]:
+                body.extend(message.get("body", b""))
+                if not message.get("more_body") and kinds[0].partition(";")[0] in READ:
+                    heard.extend(of_a_shell(body.decode(errors="replace")))
+            await send(message)
+
+        await asgi(scope, receive, heed)
+
+    return app
+
+
+READ = ("text/html", "text/plain", "application/problem+json")
+"""Answers that people read."""
+
+
 class Served:
-    """A desk that serves on a thread of this process."""
+    """A desk that serves on a thread of this process; no answer of it may name what only a shell has."""
 
     def __init__(self, folder: Path, person: Person = OKAFOR) -> None:
         self.socket = listen("127.0.0.1", 0)
         self.port = self.socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/"
         started = threading.Event()
+        self.of_shells: list[str] = []
 
         async def main() -> None:
             self.app = create_desk(Desk(folder, person))
+            self.app.asgi = listening_in(self.app.asgi, self.of_shells)
             self._loop = asyncio.get_running_loop()
             self._task = asyncio.create_task(run_desk(self.app, self.socket))
             started.set()
@@ -125,6 +165,7 @@ class Served:
             self._loop.call_soon_threadsafe(self._task.cancel)
         self.thread.join(20)
         self.socket.close()
+        assert self.of_shells == []
 
 
 def render(record: Any) -> str:

@@ -50,6 +50,62 @@ def test_nothing_is_said_without_the_token_or_to_another_page(served: Served) ->
     assert "set-cookie" not in {name.lower() for name in headers}
 
 
+def test_every_answer_says_what_it_may_load_and_is_not_kept(served: Served) -> None:
+    served.audited("rules.txt")
+    (identity,) = served.app.desk.state.files
+    asked = [{"what": what, "file": identity, "form": "tre"} for what in ("report", "drawing", "reply", "evidence")]
+    answers = [served.ask("POST", "/api/tickets", one) for one in (*asked, {"what": "record"}, {"what": "none"})]
+    answers += [served.ask("GET", f"/t/{json.loads(body)['ticket']}") for status, body, _ in answers if status == 200]
+    for method, path, more in (
+        ("GET", "/", {}),
+        ("GET", "/assets/desk.js", {}),
+        ("GET", "/nothing", {}),
+        ("GET", "/t/../", {}),
+        ("DELETE", "/", {}),
+        ("POST", "/session", {}),
+        ("GET", "/api/queue", {}),
+        ("GET", "/api/files/none/text", {}),
+        ("GET", "/api/queue", {"authorization": "none"}),
+        ("GET", "/api/queue", {"host": "rebound.example"}),
+        ("GET", "/api/queue", {"origin": "null"}),
+        ("PUT", "/api/files/large.txt", {"content_length": str(5 * 10**9)}),
+    ):
+        answers.append(served.ask(method, path, b"" if method in ("PUT", "POST") else None, **more))
+    assert {status for status, _, _ in answers} >= {200, 401, 403, 404, 405, 413, 421, 422}
+    for status, _, headers in answers:
+        said = {name.lower(): value for name, value in headers.items()}
+        assert said["content-security-policy"].startswith("default-src 'none'"), status
+        assert (said["x-content-type-options"], said["cache-control"]) == ("nosniff", "no-store")
+        assert said["referrer-policy"] == "no-referrer"
+
+
+def test_a_folder_that_vanishes_is_said_and_nothing_is_lost_when_it_is_back(served: Served, folder: Path) -> None:
+    served.audited("rules.txt")
+    identity, asked = bound(served.app.desk, "rules.txt", decision="reject", reason="not now")
+    away = folder.with_name("away")
+    folder.rename(away)
+    within(lambda: "cannot use its folder" in json.loads(served.ask("GET", "/api/desk")[1])["fault"])
+    status, body, _ = served.ask("POST", f"/api/files/{identity}/vote", asked)
+    assert (status, "can be recorded" in body) == (503, True)
+    assert "Errno" not in body
+    away.rename(folder)
+    within(lambda: not json.loads(served.ask("GET", "/api/desk")[1])["fault"])
+    assert served.ask("POST", f"/api/files/{identity}/vote", asked)[0] == 200
+
+
+def test_an_upload_that_breaks_off_leaves_nothing_and_holds_nobody_up(served: Served, folder: Path) -> None:
+    head = (
+        f"PUT /api/files/slow.txt HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {served.app.session.token}\r\n"
+    )
+    connection = socket.create_connection(("127.0.0.1", served.port))
+    connection.sendall(f"{head}Content-Length: 1000\r\n\r\nabc".encode())
+    within(lambda: list((folder / ".glassine").glob("upload-*")))
+    assert served.ask("GET", "/api/desk")[0] == 200
+    connection.close()
+    within(lambda: not list((folder / ".glassine").glob("upload-*")))
+    assert not (folder / "slow.txt").exists()
+
+
 def test_silent_neighbors_lose_their_places_to_those_who_ask(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # As the service does: with all places taken, the connection is closed that has waited longest without asking.
     monkeypatch.setattr("glassine.server.access.Connections", partial(Connections, places=6))
@@ -120,7 +176,16 @@ def test_files_that_land_are_streamed_new_and_limited(served: Served, folder: Pa
     assert (folder / "new.txt").read_text() == RULES
     assert served.ask("PUT", "/api/files/new.txt", b"other")[0] == 422
     assert (folder / "new.txt").read_text() == RULES
-    for name in ("..%2Fup.txt", ".hidden", "release-9", "-o"):
+    for name in (
+        "..%2Fup.txt",
+        ".hidden",
+        "release-9",
+        "-o",
+        "a%00b.txt",
+        "a%0ab.txt",
+        "%E2%80%AEgnp.txt",
+        "a%5cb.txt",
+    ):
         assert served.ask("PUT", f"/api/files/{name}", b"x")[0] in (404, 405, 422), name
     monkeypatch.setattr("glassine.desk.app.LARGEST_MODEL", 100)
     assert served.ask("PUT", "/api/files/large.txt", b"x" * 101)[0] == 422
@@ -140,6 +205,7 @@ def test_a_hostile_folder_is_shown_and_runs_nothing(folder: Path, tmp_path: Path
     (folder / "page.html").write_text("<script>alert(1)</script><h1>Within policy</h1>")
     (folder / "a<img src=x onerror=alert(1)>.txt").write_text(RULES)
     (folder / "right\u202etxt.exe").write_text("x")
+    (folder / "two\nlines.txt").write_text(RULES)
     (folder / "deep.json").write_text("[" * 200_000)
     (folder / "secret.json").symlink_to("/etc/passwd")
     os.mkfifo(folder / "pipe.txt")
@@ -149,6 +215,7 @@ def test_a_hostile_folder_is_shown_and_runs_nothing(folder: Path, tmp_path: Path
     served = Served(folder)
     try:
         served.audited("forest.pkl", "forest.json", "page.html", "deep.json", "rules.txt")
+        assert "two\ufffdlines.txt" in served.ask("GET", "/api/queue")[1]
         assert not witness.exists()
         names = {file.name for file in served.app.desk.state.files.values()}
         assert not names & {"secret.json", "pipe.txt", "passwd", "/etc/passwd"}
@@ -278,7 +345,9 @@ def test_a_press_trains_and_charges_once(folder: Path, monkeypatch: pytest.Monke
             **{"records": "records.csv", "domain": "domain.json", "ledger": "budget.sqlite"},
         }
         assert json.loads(served.ask("POST", "/api/work/ledger", asked)[1])["left"] == {"study": [3.0, 3.0]}
-        assert served.ask("POST", "/api/work/spend", {**asked, "epsilon": "-1"})[0] == 422
+        for wrong in ({"epsilon": "-1"}, {"classes": "yes"}, {"range": "3"}, {"range": "0, 3", "kind": "rule-list"}):
+            assert served.ask("POST", "/api/work/spend", {**asked, **wrong})[0] == 422
+        assert not any(event.kind == "charged" for event in served.app.desk.state.events)
         assert Ledger(folder / "budget.sqlite").spent("study") == 0
         assert served.ask("GET", "/api/workbench")[0] == 200
         # Until then, neither this process nor a worker was asked to open the records.
@@ -311,6 +380,14 @@ def test_a_press_trains_and_charges_once(folder: Path, monkeypatch: pytest.Monke
         assert page.count("Output checking in trusted research environments") == 2  # In the tab, and once on the page
         phases = [event.body["phase"] for event in served.app.desk.refresh().events if event.kind == "charged"]
         assert phases == ["begun", "done"]
+        # A number is trained on by its range, where the domain does not declare it.
+        alone = json.dumps({"schema": "glassine.domain/1", "attributes": attributes[1:]})
+        (folder / "alone.json").write_text(alone)
+        served.audited("alone.json")
+        number = {"key": "def456", "target": "age", "range": "0, 120", "domain": "alone.json"}
+        status, body, _ = served.ask("POST", "/api/work/spend", {**asked, **number})
+        assert status == 200, body
+        assert Ledger(folder / "budget.sqlite").spent("study") == 2
     finally:
         served.stop()
 

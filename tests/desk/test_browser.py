@@ -159,12 +159,15 @@ def test_the_address_works_once(folder: Path, open_desk: Any, browser: Any) -> N
     page.wait_for_selector(".queue")
     context = browser.new_context()
     other = context.new_page()
+    asked: set[str] = set()
+    context.on("request", lambda one: asked.add(one.url))
     other.goto(served.url)
     other.wait_for_selector("text=No session in this tab")
     other.goto("about:blank")
     other.goto(served.address)
     other.wait_for_selector("text=This address was used already")
     context.close()
+    assert all(url.startswith((served.url, "about:")) for url in asked)
     within(lambda: not served.thread.is_alive())
     page.wait_for_selector("text=The desk was closed")
 
@@ -269,7 +272,7 @@ def test_the_editor_saves_a_new_file_with_its_log(folder: Path, open_desk: Any) 
 
 
 def test_the_dial_follows_from_epsilon_alone(folder: Path, open_desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("glassine.desk.simulation.RECORDS", ("invented-0.csv",))
+    monkeypatch.setattr("glassine.desk.simulation.RULES", 1)
     page, served = open_desk(folder, LIND)
     page.click(".top >> text=Workbench")
     page.wait_for_selector("#guess:has-text('73%')")

@@ -185,6 +185,9 @@ def test_a_killed_desk_keeps_what_was_recorded(folder: Path, browser: Any) -> No
     context = browser.new_context()
     context.set_default_timeout(60_000)
     page = context.new_page()
+    asked: set[str] = set()
+    context.on("request", lambda one: asked.add(one.url.partition("#")[0]))
+    first = address.partition("#")[0]
     try:
         page.goto(address)
         page.wait_for_selector("#verdict:not(:has-text('Being audited'))")
@@ -202,6 +205,10 @@ def test_a_killed_desk_keeps_what_was_recorded(folder: Path, browser: Any) -> No
         page.wait_for_selector("text=please round")
         kinds = [event.kind for event in Desk(folder, BERG).refresh().events]
         assert kinds == ["settled", "received", "audited", "voted"]
+        assert asked
+        assert {url for url in asked if not url.startswith((first, address.partition("#")[0]))} == {
+            "about:blank"
+        } & asked
     finally:
         context.close()
         end(running)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from glassine.data.inference import columns as read_columns
+from glassine.data.record_table import columns as read_columns
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError
 from glassine.records.columns import ConformedColumns

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from glassine import Category, Domain, Integer
-from glassine.data.inference import columns, draft
+from glassine.data.inference import draft
+from glassine.data.record_table import columns
 from glassine.errors import GlassineError, InvalidDataError
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import pytest
 
 from glassine.counting.logic import RuleLogic
-from glassine.domain import Between, Binary, Category, Domain, ExactlyOne, Integer, Literal, OneOf
+from glassine.domain import Between, Binary, Category, Domain, ExactlyOne, Integer, Literal, OneOf, Real
 from glassine.errors import InvalidParameterError
-from glassine.learners.antecedents import PoolPlan, both_signs, declared, pairs
+from glassine.learners import PrivateRuleListClassifier
+from glassine.learners.antecedents import PoolPlan, both_signs, candidates, declared, pairs
 from tests.oracles import worlds as possible
 
 DOMAIN = Domain(
@@ -76,3 +78,20 @@ def test_a_given_pool_is_used_as_it_is() -> None:
 def test_what_is_no_pool_is_refused(pool: Any) -> None:
     with pytest.raises(InvalidParameterError):
         PoolPlan.of(DOMAIN, pool, "auto", 3)
+
+
+@pytest.mark.parametrize("resolution", [None, 0.01, 0.25, 0.7])
+@pytest.mark.parametrize("pool", ["literals", "pairs"])
+def test_no_quantiles_lead_to_more_conditions_than_the_widest_pool_has(pool: str, resolution: float | None) -> None:
+    """Cut points of a number with few values are often one condition: the bound on rounding must not count on that."""
+    domain = Domain({"dose": Real(0.0, 2.0, resolution=resolution), "age": Integer(0, 9), "sex": Category(("f", "m"))})
+    plan = PoolPlan.of(domain, pool, "auto", 7)
+    most = len(RuleLogic.of(domain, plan.widest()).antecedents)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        cuts = {name: sorted(rng.choice(candidates(domain, name), 7, replace=False)) for name in plan.quantiled}
+        assert len(RuleLogic.of(domain, plan.with_cuts(cuts)).antecedents) <= most
+    learner = PrivateRuleListClassifier(2, epsilon=5.0, domain=domain, classes=[0, 1], random_state=0)
+    records = {"dose": rng.integers(0, 2, 60), "age": rng.integers(0, 10, 60), "sex": rng.choice(["f", "m"], 60)}
+    if resolution != 0.7:
+        assert learner.fit(records, rng.integers(0, 2, 60)).model_

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from glassine import Category
+from glassine.data.csv_records import texts_of
 from glassine.domain import Attribute
 from glassine.errors import InvalidParameterError, UnreadableFileError
 from glassine.records.headers import LINE_BY_LINE, CsvDialect, RecordsFile, open_text
@@ -26,7 +27,7 @@ def opened(data: bytes, *, purpose: Purpose = Purpose.PRIVATE, declared: Any = (
 
 
 def rows(data: bytes, **more: Any) -> list[tuple[Any, ...]]:
-    return opened(data, **more).texts().rows()
+    return texts_of(opened(data, **more)).rows()
 
 
 def flags(data: bytes, **more: Any) -> list[int]:
@@ -158,7 +159,7 @@ def test_an_empty_line_of_several_columns_is_no_record_and_of_one_is_one() -> No
 def test_a_line_of_too_many_fields_and_one_of_too_few_do_not_make_up_for_each_other(n: int) -> None:
     body = [b"1,2"] * n
     body[1:1], body[-1:-1] = [b"5,6,7"], [b"8"]
-    frame = opened(b"a,b\n" + b"\n".join(body) + b"\n").texts()
+    frame = texts_of(opened(b"a,b\n" + b"\n".join(body) + b"\n"))
     assert frame.rows()[1] == ("5", "6")
     assert frame.rows()[-2] == ("8", None)
     assert len(frame) == n + 2
@@ -208,7 +209,7 @@ def test_lines_with_quotes_are_read_as_csv_reads_them(quote: str, tmp_path: Path
 def test_blanks_behind_a_separator_are_no_part_of_a_value(data: bytes, purpose: Purpose) -> None:
     text = opened(data, purpose=purpose)
     assert (text.names, text.separator[1:]) == (("age", "pay"), " ")
-    assert text.texts().rows() == [("39", "<=50K"), ("50", ">50K")]
+    assert texts_of(text).rows() == [("39", "<=50K"), ("50", ">50K")]
 
 
 @pytest.mark.parametrize("purpose", Purpose)

@@ -193,26 +193,29 @@ def _placed(
                     yield literal.attribute, bound, size, everything
         return
     records = {cell.node: float(cell.evidence.size or 0) for cell in model.cells}
-    stack: list[tuple[int, dict[str, tuple[float, float]]]] = [(0, {})]
-    order = []
-    while stack:
-        index, reach = stack.pop()
-        order.append((index, reach))
-        for branch in model.nodes[index].branches:
-            own, literal = reach, branch.literal
-            if isinstance(literal, Between) and literal.attribute in names:
-                lo, hi = reach.get(literal.attribute, everything)
-                own = {**reach, literal.attribute: (max(lo, literal.lo), min(hi, literal.hi))}
-            stack.append((branch.child, own))
-    for index, _ in reversed(order):
+    order, below = [], [0]
+    while below:
+        order.append(below.pop())
+        below += [branch.child for branch in model.nodes[order[-1]].branches]
+    for index in reversed(order):
         if branches := model.nodes[index].branches:
             records[index] = sum(records[branch.child] for branch in branches)
-    for index, reach in order:
+    stack: list[tuple[int, dict[str, tuple[float, float]]]] = [(0, {})]
+    while stack:
+        index, reach = stack.pop()
         # The branches of a node share their thresholds.
         literals = [one.literal for one in model.nodes[index].branches if one.literal.attribute in names]
         ends = {(one.attribute, bound) for one in literals for bound in _bounds(one)}
         for name, bound in sorted(ends) if len(ends) > 1 else ends:
             yield name, bound, records[index], reach.get(name, everything)
+        for branch in model.nodes[index].branches:
+            if not model.nodes[branch.child].branches:
+                continue
+            own, literal = reach, branch.literal
+            if isinstance(literal, Between) and literal.attribute in names:
+                lo, hi = reach.get(literal.attribute, everything)
+                own = {**reach, literal.attribute: (max(lo, literal.lo), min(hi, literal.hi))}
+            stack.append((branch.child, own))
 
 
 def _bounds(literal: Between | OneOf) -> list[float]:

@@ -318,4 +318,4 @@ class PolicyLimits:
     max_epsilon: float | None = limited_by(MAX_EPSILON)
     max_delta: float | None = limited_by(MAX_DELTA)
     long_texts: int | None = limited_by(LONG_TEXTS)
-    require_clean_copy: int | None = limited_by(REQUIRE_CLEAN_COPY)  # True, where it is on
+    require_clean_copy: bool | int | None = limited_by(REQUIRE_CLEAN_COPY)  # True, where it is on

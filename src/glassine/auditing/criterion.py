@@ -297,7 +297,10 @@ IF_PUBLIC = remedy(
 )
 """What comes first where everything else passes: the assumption under which the model would be allowed."""
 CUT_POINTS = remedy(
-    "Ask the publisher which cut points are public, and pass them in a domain: {step}.", "audit", domain=None
+    "Ask the publisher which cut points are public, and pass them in a domain: {step}.",
+    "audit",
+    plain="Ask the publisher which cut points are public, for a domain that states them.",
+    domain=None,
 )
 DESCRIBED = remedy("Describe what is public in a domain: {step}. Scrubbing needs one.", "audit", domain=None)
 DOMAIN = remedy(

@@ -33,9 +33,9 @@ from glassine.auditing.findings.disclosure import (
 )
 from glassine.auditing.inputs import AuditInputs, DisclosureSettings
 from glassine.auditing.suppression import Suppression
-from glassine.data.inference import columns as read_columns
 from glassine.data.labels import subgroups
 from glassine.data.record_table import RecordTable, as_table
+from glassine.data.record_table import columns as read_columns
 from glassine.domain import Category
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, Text, marked

@@ -12,8 +12,8 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.auditing.describe import LONGEST
 from glassine.auditing.findings import NO_SENSITIVE
 from glassine.auditing.inputs import AuditSettings
-from glassine.data.inference import columns as read_columns
 from glassine.data.record_table import RecordTable, as_table
+from glassine.data.record_table import columns as read_columns
 from glassine.domain import Category, Domain
 from glassine.domain.literals import is_missing
 from glassine.errors import (

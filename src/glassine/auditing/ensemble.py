@@ -27,7 +27,7 @@ from glassine.auditing.inputs import AuditInputs, check_sensitive
 from glassine.auditing.model_subject import ModelSubject
 from glassine.auditing.policy import Policy
 from glassine.auditing.shadow_ensembles import describe_shadows, shadow_ensemble
-from glassine.auditing.subject import OpenedModel, Raw
+from glassine.auditing.subject import WEIGHED, OpenedModel, Raw
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import flagged
 from glassine.auditing.trees import MEMBERSHIP, attacked
@@ -87,6 +87,9 @@ class EnsembleSubject(ModelSubject):
             # Numbers off the step of a domain split as others do.
             facts |= {"mismatch": "", "odd": ()}
         facts["mismatch"] = facts["mismatch"] or _other_records(ensemble, inputs.table)
+        settled = stated.unweighted or stated.n_records is not None or inputs.table is not None
+        if ensemble.weighed and not settled:
+            facts["weights"] = WEIGHED.format(whose="the file")
         return cls(
             kind="ensemble",
             guarantee=claim,
@@ -128,7 +131,7 @@ class EnsembleSubject(ModelSubject):
         ensemble = self.ensemble
         if uncalibrated(ensemble) or self.counts_people:
             return ()
-        if not self.n_records:
+        if not self.n_records or self.weights:
             return ("n_records",)
         rate = ("learning_rate",) if ensemble.combined == "sum" and ensemble.rate is None else ()
         return (*(("base_rate",) if self.spread.by == "two equal classes" else ()), *rate)
@@ -200,7 +203,8 @@ def _other_records(ensemble: TreeEnsemble, table: RecordTable | None) -> str:
     n = ensemble.n_records if ensemble.whole else None
     if table is None or n is None or n == len(table):
         return ""
-    return "The data is not the training data: the ensemble was trained on another number of records."
+    weights = ", or weights were used" if ensemble.weighed else ""
+    return f"The data is not the training data{weights}: the ensemble was trained on another number of records."
 
 
 def _columns_for(subject: EnsembleSubject, table: RecordTable) -> Any:

@@ -18,13 +18,10 @@ from glassine.auditing.suppression import Suppression
 from glassine.capacity.learned import FEWEST, MOST
 from glassine.counting import MAX_STEPS
 from glassine.data.deviations import bounds, is_off_step, off_step_sentence, sentence
-from glassine.data.inference import (
-    FREQUENT,
-    draft,
-    infer_domain,
-    outside_of,
-)
+from glassine.data.inference import draft, infer_domain
 from glassine.data.record_table import NO_RECORDS, RecordTable, as_table
+from glassine.data.remarks import FREQUENT
+from glassine.data.violations import outside_of
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import (

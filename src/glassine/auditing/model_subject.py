@@ -12,8 +12,7 @@ from glassine.auditing.findings import GuaranteeFinding
 from glassine.auditing.inputs import MOST_HINTS, AuditInputs, DataComparison, check_sensitive, compare_records
 from glassine.auditing.policy import Policy
 from glassine.auditing.subject import OpenedModel, Subject
-from glassine.data.identifiers import identifies
-from glassine.data.inference import is_identifier_name, repeats
+from glassine.data.identifiers import identifies, is_identifier_name, repeats
 from glassine.data.record_table import RecordTable
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError, first_of, parameter

@@ -34,8 +34,8 @@ from glassine.records.arrays import Array, Bools
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
 
-CALIBRATED = ("gaussian", "binomial")
-"""Families on whose regressions the law was calibrated, with any of their links."""
+CALIBRATED = {"gaussian": "identity", "binomial": "logit"}
+"""Families on whose regressions the law was calibrated, each with its link."""
 SURVIVAL = re.compile(r"(?:survival::)?Surv\((?:time = )?[^,()]+, *(?:event = )?(?P<event>[^,()=]+)\)")
 """What R's Cox regressions predict: a column of times and one of events."""
 ON_A_GRID = (
@@ -131,6 +131,11 @@ class RegressionSubject(ModelSubject):
             return int(self.table.persons.number)
         return len(self.fitted.design)
 
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """What the publisher can state, so that the law of parameters says what it implies; nothing where it cannot."""
+        return () if self.model.fit.family and uncalibrated(self.model) else ("n_records",)
+
     def summary(self) -> ModelSummary:
         """Return the model in brief."""
         model = self.model
@@ -208,6 +213,8 @@ def uncalibrated(model: RegressionModel) -> str:
         return "the file does not say of which family the outcome is."
     if fit.family not in CALIBRATED:
         return f"how parameters relate to membership was not calibrated for the family {fit.family}."
+    if model.link not in ("", CALIBRATED[fit.family]):
+        return f"how parameters relate to membership was not calibrated for the link {model.link}."
     if fit.special:
         return f"how parameters relate to membership was not calibrated for fits with {', '.join(fit.special)}."
     if max(numbers, default=0) > 1:

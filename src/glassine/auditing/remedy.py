@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeAlias
 
+from glassine.errors import PLAIN
+
 Parameters: TypeAlias = Mapping[str, bool | float | str | None]
 """Parameters of a step; None is for the user to fill in."""
 
@@ -84,6 +86,11 @@ class Remedy:
     def then(self, text: str, plain: str = "") -> Remedy:
         """Return it with one more sentence, in both wordings."""
         return replace(self, text=f"{self.text} {text}", plain=f"{self.plain} {plain}".rstrip())
+
+    def plainly(self) -> Remedy:
+        """Return it as people without a shell read it."""
+        said = PLAIN.spelled(self.plain)
+        return replace(self, text=said, plain=said, python="", command="")
 
     def public(self) -> Remedy:
         """Return it as a public report may hold it, without files of records."""

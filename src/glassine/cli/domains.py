@@ -105,7 +105,9 @@ def infer_command(
 
     Exit status: 0 when the draft was made, with or without remarks, 2 if not.
     """
-    from glassine.data.inference import draft, header_values, remarks, repeats
+    from glassine.data.identifiers import repeats
+    from glassine.data.inference import draft
+    from glassine.data.remarks import header_values, remarks
 
     models, reading, exclude, include = wish.model or [], wish.reading, wish.exclude, wish.include
     check_outputs([output], [data, *models], overwrite=overwrite)
@@ -334,7 +336,8 @@ def check_command(
 
     Exit status: 0 fine, 1 records are outside the domain, 2 bad input.
     """
-    from glassine.data.inference import broken_rules, remarks
+    from glassine.data.remarks import remarks
+    from glassine.data.violations import broken_rules
 
     declared = stated_domain(domain)
     broken: Broken = {}

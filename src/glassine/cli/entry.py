@@ -24,7 +24,7 @@ from glassine.cli.options import GroupedCommand, command, without_validators
 from glassine.cli.process import STANDING, Interrupted, conclude
 from glassine.cli.progress import announce_compilation
 from glassine.cli.writing import drop_output, say, tell
-from glassine.errors import GlassineError
+from glassine.errors import PYTHON, GlassineError
 from glassine.files import recorded
 
 ParserError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -298,7 +298,7 @@ def _run(arguments: list[str]) -> int | None:
     except ParserError as error:
         _refuse(error, arguments)
     except GlassineError as error:
-        tell(f"glassine: {error}")
+        tell(f"glassine: {error.word(PYTHON)}")
     except BrokenPipeError:
         drop_output()
         return 0 if not arguments or not {"-h", "--help"}.isdisjoint(arguments) else None
@@ -306,6 +306,8 @@ def _run(arguments: list[str]) -> int | None:
         drop_output()
         named = "" if error.filename is None else f"{error.filename}: "
         tell(f"glassine: cannot go on: {named}{error.strerror or error}.")
+    except MemoryError:
+        tell("glassine: this machine has too little memory for the command. Give fewer records or columns.")
     except Exception:
         # Status 1 means "outside policy": a defect of our own must not look like a verdict.
         tell(f"{traceback.format_exc()}glassine: internal error, please report it with the lines above.")

@@ -88,7 +88,7 @@ def reported(files: FileOptions, report: Findings | None) -> list[str]:
 
 def _left_out(outcome: Outcome) -> list[str]:
     """Return what a column named like an identifier asks for though it is not used: people can repeat all the same."""
-    from glassine.data.inference import is_identifier_name
+    from glassine.data.identifiers import is_identifier_name
 
     named = next(filter(is_identifier_name, outcome.left_out), None)
     if named is None or not outcome.request.private or outcome.request.shared.budget.person is not None:

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from glassine.comparison.comparison_results import CLASS_MEASURES, NUMBER_MEASURES, Kind, Measure
-from glassine.data.inference import eager, infer_domain
+from glassine.data.inference import infer_domain
 from glassine.data.labels import classes_of, declared_classes, holds_booleans, index_of, one_type, refuse_gaps
 from glassine.data.person_counts import Persons
-from glassine.data.record_table import as_table, table_of, with_persons
+from glassine.data.record_table import as_table, eager, table_of, with_persons
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, parameter

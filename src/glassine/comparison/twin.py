@@ -31,9 +31,9 @@ from glassine.attacks.membership.suite import MembershipAttacks, attack_membersh
 from glassine.attacks.outcome import Measured
 from glassine.comparison.candidates import CANDIDATES, Shape, encoded
 from glassine.comparison.seeded_splits import ClassTarget, Labelled, NumberTarget, read_labelled
-from glassine.data.inference import columns as read_columns
-from glassine.data.inference import eager
 from glassine.data.labels import Sample
+from glassine.data.record_table import columns as read_columns
+from glassine.data.record_table import eager
 from glassine.domain import Category, Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.exports import DisplayedToCheckers

@@ -47,11 +47,10 @@ class LeafRegions(Sequence[Region]):
         for number, path in enumerate(paths):
             if number % BETWEEN == 0:
                 current().ask_time("counting regions")
-            shared = 0
-            for own, other in zip(path, before, strict=False):
-                if own is not other:
-                    break
-                shared += 1
+            # From the end, where one or two conditions differ: paths are long.
+            shared = min(len(path), len(before))
+            while shared and (path[shared - 1] is not before[shared - 1] or path[:shared] != before[:shared]):
+                shared -= 1
             del states[shared + 1 :]
             for literal in path[shared:]:
                 states.append(self._narrowed(states[-1], literal))
@@ -84,25 +83,19 @@ class LeafRegions(Sequence[Region]):
         first, last, gap = part
         return before[last] - before[first] + (before[-1] - before[-2] if gap else 0)
 
+    def scaled(self, factor: int, part: Part) -> tuple[int, int]:
+        """Return the measures of a part of a factor, and of the factor, as whole numbers of the same scale."""
+        return self._scaled(factor, part), self._sums_of(factor)[0][-1]
+
     @cached_property
     def counts(self) -> list[int]:
         """Measure of each leaf over the tested factors, times the product of their scales."""
-        tested = sorted(self._space.tested)
-        totals = {factor: self._sums_of(factor)[0][-1] for factor in tested}
-        weights: dict[int, dict[Part, int]] = {factor: {} for factor in tested}
-        out = []
-        for parts in self.parts:
-            count = 1
-            for factor in tested:
-                part = parts.get(factor)
-                if part is None:
-                    count *= totals[factor]
-                    continue
-                weighed = weights[factor]
-                if part not in weighed:
-                    weighed[part] = self._scaled(factor, part)
-                count *= weighed[part]
-            out.append(count)
+        out = [1] * len(self.parts)
+        for factor in sorted(self._space.tested):
+            own = [parts.get(factor) for parts in self.parts]
+            weighed = {part: self._scaled(factor, part) for part in set(own) if part is not None}
+            total = self._sums_of(factor)[0][-1]
+            out = [count * (total if part is None else weighed[part]) for count, part in zip(out, own, strict=True)]
         return out
 
     @cached_property

@@ -263,6 +263,19 @@ def with_persons(data: object, persons: object, what: str = "data") -> RecordTab
     return replace(kept, persons=whose)
 
 
+def eager(frame: object) -> nw.DataFrame[Any]:
+    """Return any frame as an eager narwhals frame with at least one row."""
+    data = as_table(frame).frame
+    if len(data) == 0:
+        raise InvalidDataError(NO_RECORDS)
+    return data
+
+
+def columns(frame: object) -> dict[str, AnyArray]:
+    """Return the columns of any frame as NumPy arrays, shape (n,); gaps are NaN in numbers and None elsewhere."""
+    return frame if isinstance(frame, dict) else as_table(frame).arrays
+
+
 def collect(frame: Frame) -> nw.DataFrame[Any]:
     """Return a frame in memory; polars works through a lazy one in pieces, as DuckDB does."""
     if isinstance(frame, nw.DataFrame):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import narwhals as nw
 import polars as pl
 
+from glassine.data.csv_records import differs, texts_of
 from glassine.data.record_table import ParsedFile, RecordTable
 from glassine.domain import Domain
 from glassine.domain.attributes import Attribute
+from glassine.errors import InvalidDataError
 from glassine.records.column_types import inferred, typed
 from glassine.records.files import (
     as_written,
@@ -60,6 +64,7 @@ def read_table(
     """
     path, dialect = file.path, file.dialect
     data = contents(path)
+    digest = hashlib.sha256(data).hexdigest()
     if not dialect.names:
         # Without a header these are bytes of a record.
         check_form(data, path)
@@ -68,58 +73,96 @@ def read_table(
     typed, encoding, separator = data[:4] == b"PAR1" and not dialect.names, None, None
     if typed:
         check_parquet(data, path, purpose)
-        frame = read_parquet(data, file, declared)
+        frame = read_parquet(data, file, declared, _flat(data, declared, path))
+        dialect.check_columns(frame.columns, path)
     else:
         text = open_text(file, data, declared, purpose=purpose)
         check_declared(text.names, own, path)
         check_text(text)
-        frame = _read_csv(text, declared, dialect)
         encoding = text.encoding or ("utf-8" if purpose is Purpose.PRIVATE or text.is_utf8() else WINDOWS)
         separator = text.mark
-    digest = hashlib.sha256(data).hexdigest()
+        dialect.check_columns(text.names, path)
+        blocks = _in_blocks(text, dialect) if _is_long(text, declared, dialect) else None
+        if blocks is None:
+            frame = _read_csv(text, declared, dialect)
+        else:
+            # A long file and all of its columns are not in memory together.
+            del data, text
+            frame = _joined(blocks)
     source = ParsedFile(path=path, digest=digest, typed=typed, encoding=encoding, separator=separator)
     return RecordTable(nw.from_native(frame, eager_only=True), source)
 
 
 def _read_csv(text: DelimitedText, declared: Mapping[str, Attribute], dialect: CsvDialect) -> pl.DataFrame:
     """Return the columns of a CSV file: declared ones value by value, the others by what all values have in common."""
-    dialect.check_columns(text.names, text.path)
-    long = len(text.data) > 2 * BLOCK and not dialect.decimal_comma
-    if long and not declared and (frame := _in_blocks(text, dialect)) is not None:
-        return frame
-    texts = text.texts()
+    texts = texts_of(text)
     own = iter(inferred([column for column in texts if column.name not in declared], dialect))
     return pl.DataFrame([_read(text, column, declared, dialect, own) for column in texts])
 
 
-def _in_blocks(text: DelimitedText, dialect: CsvDialect) -> pl.DataFrame | None:
-    """Return the columns of a long file, whose texts are never all in memory; None where CSV has other records.
+def _flat(data: bytes, declared: Mapping[str, Attribute], path: Path) -> list[str] | None:
+    """Return the columns of a Parquet file without lists and structures, whose size its footer does not say."""
+    try:
+        types = pl.read_parquet_schema(io.BytesIO(data))
+    except (Exception, pl.exceptions.PanicException):
+        return None  # the reader says what is wrong
+    nested = {name for name, kind in types.items() if kind.is_nested()}
+    if named := sorted(nested & declared.keys()):
+        raise InvalidDataError(
+            f"column {named[0]!r} of {path} holds lists or structures, which are no values of an attribute.",
+            remedy="Write each part as a column, or leave it out of the domain.",
+        )
+    return [name for name in types if name not in nested]
+
+
+def _is_long(text: DelimitedText, declared: Mapping[str, Attribute], dialect: CsvDialect) -> bool:
+    return len(text.data) > 2 * BLOCK and not dialect.decimal_comma and not declared
+
+
+def _in_blocks(text: DelimitedText, dialect: CsvDialect) -> dict[str, list[pl.Series]] | None:
+    """Return the columns of a long file in parts, never all of its texts; None where CSV has other records.
 
     What all texts of a column have in common follows from what those of its blocks do, but where some are numbers and
     others are not: then they are read again.
     """
-    typed: dict[str, list[pl.Series]] = {name: [] for name in text.names}
+    parts: dict[str, list[pl.Series]] = {name: [] for name in text.names}
+    types: dict[str, set[pl.DataType]] = {name: set() for name in text.names}
     for frame, flags in text.blocks():
-        if text.differs(flags):
+        if differs(text, flags):
             return None
         for column in inferred(list(frame), dialect):
-            # Of texts the own ones are kept: what was looked at holds those of other columns, too.
-            typed[column.name].append(column if column.dtype != pl.String else frame[column.name])
-    if not all(typed.values()):
+            types[column.name].add(column.dtype)
+            parts[column.name].append(_small(column, frame[column.name], dialect))
+    if not all(parts.values()):
         return None  # a header alone
-    own = {name: {str(part.dtype) for part in parts} for name, parts in typed.items()}
-    again = {name for name, types in own.items() if len(types) > 1 and types != {"Int64", "Float64"}}
+    again = [name for name, own in types.items() if len(own) > 1 and own != {pl.Int64(), pl.Float64()}]
     if again:
-        typed |= {name: [] for name in again}
+        parts |= {name: [] for name in again}
         for frame, _ in text.blocks():
             for name in again:
-                typed[name].append(frame[name])
+                parts[name].append(frame[name])
+        parts |= {name: inferred([pl.concat(parts[name])], dialect) for name in again}
+    return parts
+
+
+def _small(column: pl.Series, texts: pl.Series, dialect: CsvDialect) -> pl.Series:
+    """Return a part of a column in few bytes: of texts the own ones, since what was looked at holds other columns."""
+    if column.dtype == pl.String:
+        texts = texts.fill_null("")
+        return texts.set(texts.is_in(list(dialect.gaps(texts.name))), None)
+    return column.shrink_dtype() if column.dtype == pl.Int64 else column
+
+
+def _joined(parts: dict[str, list[pl.Series]]) -> pl.DataFrame:
+    """Return columns of parts, which are taken out of their lists one after another."""
     out = []
-    for name in text.names:
-        parts = typed.pop(name)
-        several = len({part.dtype for part in parts}) > 1
-        column = pl.concat([part.cast(pl.Float64) for part in parts] if several else parts, rechunk=True)
-        out.append(column if column.dtype != pl.String else inferred([column], dialect)[0])
+    for name in [*parts]:
+        own = parts.pop(name)
+        if any(part.dtype.is_float() for part in own):
+            own = [part.cast(pl.Float64) for part in own]
+        elif own[0].dtype.is_integer():
+            own = [part.cast(pl.Int64) for part in own]
+        out.append(pl.concat(own, rechunk=True))
     return pl.DataFrame(out)
 
 
@@ -142,7 +185,7 @@ def _read(
 def differing(file: RecordsFile, data: bytes, declared: Mapping[str, Attribute]) -> int:
     """Return how many records of a file, as CSV has them, are not among those that a private fit reads."""
     whole, alone = (
-        open_text(file, data, declared, purpose=purpose).texts() for purpose in (Purpose.ORDINARY, Purpose.PRIVATE)
+        texts_of(open_text(file, data, declared, purpose=purpose)) for purpose in (Purpose.ORDINARY, Purpose.PRIVATE)
     )
     if whole.equals(alone):
         return 0

@@ -19,7 +19,7 @@ from glassine.desk.folder import LARGEST_MODEL, LARGEST_RECORDS, RECORDS
 from glassine.desk.releasing import record_of, release, sign
 from glassine.desk.screens import Screens, clean
 from glassine.desk.workbench import Workbench
-from glassine.errors import DeskError, GlassineError, LogError, RefusedActionError, installed
+from glassine.errors import PLAIN, DeskError, GlassineError, LogError, RefusedActionError, installed
 from glassine.server.access import Access
 from glassine.server.request_limits import Gate, Limits, problem
 
@@ -135,6 +135,7 @@ class DeskApp:
             Route("/api/{path:path}", self._act, methods=["POST"]),
         ]
         app = Starlette(routes=routes)
+        app.router.redirect_slashes = False  # An address is one of these, or none
         access = Access(tokens=(self.session.token,), open_paths=("/", "/session", "/assets/", "/t/"), same_origin=True)
         limits = Limits(rate=math.inf, total_rate=math.inf, max_bytes=LARGEST_BODY)
         self.asgi = Gate(app, limits, access, streamed={"/api/files/": LARGEST_RECORDS})
@@ -147,8 +148,10 @@ class DeskApp:
                 await asyncio.to_thread(self._look)
                 self.audits.start()
                 self.fault = ""
-            except (LogError, OSError) as error:
-                self.fault = str(error)
+            except LogError as error:
+                self.fault = PLAIN.spelled(error.text)
+            except OSError as error:
+                self.fault = _gone(error)
             except Exception as error:
                 # A watch that ended would show every later file as if it had not come.
                 self.fault = f"The desk cannot look at its folder: {type(error).__name__}: {error}"
@@ -266,13 +269,18 @@ class DeskApp:
         name = request.path_params["name"]
         most = LARGEST_RECORDS if name.lower().endswith(RECORDS) else LARGEST_MODEL
 
+        from starlette.requests import ClientDisconnect
+
         async def limited() -> AsyncIterator[bytes]:
             size = 0
-            async for part in request.stream():
-                size += len(part)
-                if size > most:
-                    raise RefusedActionError(f"a model has at most {most:,} bytes.")
-                yield part
+            try:
+                async for part in request.stream():
+                    size += len(part)
+                    if size > most:
+                        raise RefusedActionError(f"a model has at most {most:,} bytes.")
+                    yield part
+            except ClientDisconnect:
+                raise RefusedActionError("the file did not come whole, and was not kept.") from None
 
         async def receive() -> Any:
             await self.desk.folder.receive(name, limited())
@@ -285,15 +293,17 @@ class DeskApp:
         try:
             return await make()
         except RefusedActionError as error:
-            detail = str(error)
+            detail = PLAIN.spelled(error.text)
             if detail.partition(" ")[0] in BEGIN_SENTENCES:
                 detail = detail[0].upper() + detail[1:]
             body = {"title": "Refused", "detail": detail, "field": error.field}
             return _answer(json.dumps(body).encode(), "application/problem+json", status=409 if error.stale else 422)
         except (DeskError, LogError) as error:
-            return _problem(503, "Not possible", str(error))
+            return _problem(503, "Not possible", PLAIN.spelled(error.text))
         except GlassineError as error:
-            return _problem(422, "Not possible", str(error))
+            return _problem(422, "Not possible", PLAIN.spelled(error.text))
+        except OSError as error:
+            return _problem(503, "Not possible", _gone(error))
 
 
 def create_desk(desk: Desk, *, workers: int = 2) -> DeskApp:
@@ -312,6 +322,11 @@ def create_desk(desk: Desk, *, workers: int = 2) -> DeskApp:
         If the packages of the extra ``desk`` are not installed.
     """
     return DeskApp(desk, workers)
+
+
+def _gone(error: OSError) -> str:
+    """Return in words that the folder was moved, unmounted, or made unreadable while the desk is open."""
+    return f"The desk cannot use its folder: {error.strerror or error}. It goes on as soon as the folder is back."
 
 
 async def _json(request: Any) -> dict[str, Any]:

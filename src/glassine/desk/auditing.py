@@ -37,9 +37,21 @@ SAID = {
     "certificate": "A certificate that the analyst stated. It goes with a model.",
     "findings": "Findings that the analyst stated. The desk audits the model itself.",
 }
+DAMAGED = "The file cannot be read as a model: it is damaged, incomplete, or of a kind that Glassine does not read."
 LARGEST_FINDINGS = 4_000_000
 """Bytes of findings that are read for the verdict that they state."""
-ASK_FORMAT = "The model in a format that is no code: skops, ONNX or Glassine's JSON, in place of the pickle."
+REQUESTS = {
+    "pickle": "The model in a format that is no code: skops, ONNX or Glassine's JSON, in place of the pickle.",
+    "unreadable": "A whole copy of the file: the one in the folder cannot be read.",
+}
+"""What is asked of the analyst, by the kind of a file without a report."""
+CLOSED = {
+    "pickle": "a pickle is not opened",
+    "unreadable": "the file cannot be read",
+    "database": "a database is no file to release",
+    "acro": "ACRO's record is no file to release",
+}
+"""Why files of a kind cannot be approved: the desk cannot say what they hold, or no release has them."""
 
 
 class Audits:
@@ -144,6 +156,7 @@ class Audits:
                         "answers": digest_of(answers),
                         "verdict": result["verdict"],
                         "result": digest,
+                        "closed": result["kind"] in CLOSED,
                         "foreign": any(not one["canonical"] for one in (result.get("findings") or {}).get("files", ())),
                     },
                 )
@@ -183,9 +196,12 @@ class Audits:
         verdict = VERDICTS.get(done.status)
         if done.status == 2:
             # No model that can be read: nothing is compared with it later, and nothing is made from it.
-            result["kind"] = "other" if "supported model format" in done.message else "unreadable"
+            other = "supported model format" in done.message
+            result["kind"] = "other" if other else "unreadable"
             kept.unlink(missing_ok=True)
         result["message"] = done.message if verdict is None else ""
+        if result["kind"] == "unreadable":
+            result["message"] = f"{DAMAGED} What the reader said: {done.message}"
         result["verdict"] = verdict or NOT_AUDITED
         if verdict is None:
             return result

@@ -37,13 +37,24 @@ def limit(memory: int, seconds: int) -> None:
             ctypes.CDLL(None).prctl(WITH_PARENT, signal.SIGKILL)
 
 
+def run_plainly(module: str) -> None:
+    """Run a module as a program whose texts are for people without a shell; what it refuses is its last line."""
+    from glassine.errors import PLAIN, GlassineError, spoken_by
+
+    with spoken_by(PLAIN):
+        try:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        except GlassineError as error:
+            sys.stderr.write(f"glassine: {error.word(PLAIN)}\n")
+            sys.exit(2)
+
+
 def main() -> None:
     """Limit this process as its first two arguments say, bytes and seconds, and run a module with the rest."""
     memory, seconds, module, *words = sys.argv[1:]
     limit(int(memory), int(seconds))
     sys.argv = ["glassine", *words]
-
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    run_plainly(module)
 
 
 if __name__ == "__main__":

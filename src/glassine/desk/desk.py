@@ -247,6 +247,12 @@ class Desk:
                 raise RefusedActionError(
                     f"a reason is needed {why}.", remedy="Write one sentence for the analyst.", field="reason"
                 )
+            if decision == "approve" and audit is not None and audit.closed:
+                raise RefusedActionError(
+                    "this file cannot be approved: the desk cannot say what it holds.",
+                    remedy="Ask for changes, or reject it.",
+                    field="decision",
+                )
             if decision == "approve" and file.name in self.blocked():
                 raise RefusedActionError(
                     "this entry is marked DO_NOT_RELEASE and cannot be approved.", field="decision"
@@ -272,7 +278,7 @@ class Desk:
         """Raise if the person may not vote on a version."""
         person = self.person
         if person.role != "checker":
-            raise RefusedActionError("only checkers vote.", remedy="Open the desk without --analyst.")
+            raise RefusedActionError("only checkers vote.", remedy="This desk was opened for an analyst.")
         sent = any(
             event.body.get("sent") and event.body.get("sha256") == version.sha256
             for event in self._state.events
@@ -295,7 +301,7 @@ class Desk:
         if not items and not text:
             raise RefusedActionError("a question needs a text.", remedy="Tick one, or write it.", field="text")
         if self.person.role != "checker":
-            raise RefusedActionError("only checkers ask.", remedy="Open the desk without --analyst.")
+            raise RefusedActionError("only checkers ask.", remedy="This desk was opened for an analyst.")
         with self.writing() as log:
             file, version = self._current(identity, asked)
             self._append(log, "asked", {**self._on(file, version), "items": items, "text": text})

@@ -208,8 +208,10 @@ class Folder:
         RefusedActionError
             If the name is no component or is taken, or the disk has too little room.
         """
-        if not one_component(name) or name.startswith(("-", "release-", "checkers-")):
-            raise RefusedActionError(f"a file must have a name of one component, got {quoted(name)}.")
+        if not one_component(name) or not name.isprintable() or name.startswith(("-", "release-", "checkers-")):
+            raise RefusedActionError(
+                f"a file must have a name of one component, without control characters, got {quoted(name)}."
+            )
         temporary = f"{OWN}/upload-{os.urandom(8).hex()}"
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOT_FOLLOWED, 0o640, dir_fd=self._handle)
         try:

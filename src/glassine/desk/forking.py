@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import runpy
 import selectors
 import signal
 import sys
@@ -20,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from glassine.desk.confined import limit
+from glassine.desk.confined import limit, run_plainly
 
 REHEARSED = "if [age <= 41.5] then [true] ([23 ; 41] examples)\nelse [false] ([520 ; 90] examples)\n"
 """A model whose audit imports what audits need."""
@@ -143,7 +142,7 @@ def _run(module: str, words: Sequence[str]) -> int:
     """Run a module as a program, and return its exit status."""
     sys.argv = ["glassine", *words]
     try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        run_plainly(module)
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else int(error.code is not None)
     except BaseException:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from glassine.data.inference import columns
+from glassine.data.record_table import columns
 from glassine.data.sources import read_table
 from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose

@@ -50,6 +50,12 @@ def locked(folder: Path, account: str, wait: float) -> Iterator[None]:
                 ) from None
             else:
                 time.sleep(0.005)
+        except OSError as error:
+            raise DeskError(
+                f"nothing can be recorded in the folder: {error.strerror}.",
+                remedy="Bring it back, or have its rights restored; what was recorded stays.",
+                path=path,
+            ) from None
     try:
         os.write(handle, mine.encode())
         os.close(handle)

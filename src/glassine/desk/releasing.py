@@ -47,7 +47,7 @@ def sign(desk: Desk, asked: Mapping[str, Any]) -> int:
     chosen = asked.get("files")
     chosen = [chosen] if isinstance(chosen, str) else list(chosen or ())
     if desk.person.role != "checker":
-        raise RefusedActionError("only checkers sign.", remedy="Open the desk without --analyst.")
+        raise RefusedActionError("only checkers sign.", remedy="This desk was opened for an analyst.")
     if not chosen:
         raise RefusedActionError("a sign-off needs at least one file.", field="files")
     for name in ("recipient", "purpose"):

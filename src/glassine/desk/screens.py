@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from glassine import __version__
 from glassine.desk.acro import ACRO_FILES
-from glassine.desk.auditing import ASK_FORMAT, Audits
+from glassine.desk.auditing import CLOSED, REQUESTS, Audits
 from glassine.desk.desk import Desk
 from glassine.desk.folder import IMAGES
 from glassine.desk.heads import chain_of, exported
@@ -45,6 +45,8 @@ IMAGE_POLICY = "default-src 'none'; frame-ancestors 'self'; sandbox"
 LONGEST_TEXT = 200_000
 """Bytes of a file that are shown as text."""
 MOST_ROWS, MOST_COLUMNS = 200, 60
+LONG_NAME = 20
+"""Characters of a name that may not fit into a line."""
 LARGEST_IMAGE = 20_000_000
 MARKS = {"within policy": ("ok", "✓"), "outside policy": ("no", "✕")}
 DIRECTIONS = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
@@ -85,6 +87,18 @@ def _code(text: str) -> Markup:
     )
 
 
+def broken(name: str) -> Markup:
+    """Return the name of a file, which goes on in the next line behind a dot, a dash or an underscore if it is long."""
+    if len(name) <= LONG_NAME:
+        return Markup.escape(clean_name(name))
+    return Markup("<wbr>").join(map(clean_name, re.split(r"(?<=[._-])(?=\w)", name)))
+
+
+def clean_name(name: str) -> str:
+    """Return the name of a file with line breaks, tabs and what :func:`clean` replaces made visible."""
+    return re.sub(r"[\n\t]", "\ufffd", clean(name))
+
+
 def ordinal(number: int) -> str:
     """Return a number as 1st, 2nd, 3rd, 4th."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number % 100 not in (11, 12, 13) else 0, "th")
@@ -101,7 +115,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"clean": clean, "code": _code, "when": _when, "ordinal": ordinal, "size": _size}
+    made.filters |= {"clean": clean, "broken": broken, "code": _code, "when": _when, "ordinal": ordinal, "size": _size}
     made.globals |= {"decisions": DECISIONS, "stated": STATED, "version": __version__, "limits": LIMITS}
     return made
 
@@ -339,7 +353,7 @@ class Screens:
         acro = "" if version.acro is None else f"from ACRO: {version.acro['status'] or 'no status'}"
         return {
             "id": file.id,
-            "name": clean(file.name),
+            "name": clean_name(file.name),
             "mark": kind,
             "symbol": symbol,
             "said": clean(said),
@@ -360,8 +374,9 @@ class Screens:
             barred = str(error)
         votes = version.votes_of(version.turn)
         requests = list(((result or {}).get("page") or {}).get("requests") or ())
-        if (result or {}).get("kind") == "pickle":
-            requests = [ASK_FORMAT]
+        of = (result or {}).get("kind", "")
+        if of in REQUESTS:
+            requests = [REQUESTS[of]]
         asked = {item for question in version.questions for item in question.items}
         kind = str(((result or {}).get("page") or {}).get("kind", ""))
         return {
@@ -371,7 +386,7 @@ class Screens:
             "result": result,
             "page": (result or {}).get("page"),
             "verdict": "" if result is None else result["verdict"],
-            "foreign": (audit := desk.audit(version)) is not None and audit.foreign,
+            "approval": self._approval(version, of),
             "status_id": status,
             "barred": barred,
             "own": version.author == desk.person.account,
@@ -397,6 +412,25 @@ class Screens:
             "drawn": self._audits.held(version) and any(word in kind for word in DRAWN),
             "failed": next((said for key, said in self._audits.failed.items() if key[1] == version.sha256), ""),
         }
+
+    def _approval(self, version: Version, kind: str) -> tuple[bool, str]:
+        """Return whether a version can be approved, and on what its approval rests or why there is none."""
+        audit = self._desk.audit(version)
+        if version.acro is not None and version.acro["blocked"]:
+            return False, "marked DO_NOT_RELEASE: it cannot be approved"
+        if audit is None or not kind:
+            return True, "the verdict is not there yet: wait for it"
+        if kind in CLOSED:
+            return False, f"{CLOSED[kind]}: it cannot be approved"
+        if kind in BESIDE or kind.endswith("certificate"):
+            return True, "it is released with its model: a reason is needed"
+        if audit.verdict == "within policy":
+            foreign = "the file can hold records beside its model: a reason is needed"
+            return True, foreign if audit.foreign else "as the verdict says"
+        if audit.verdict == "outside policy":
+            return True, "against the verdict: a reason is needed"
+        said = "the verdict is inconclusive" if audit.verdict == "inconclusive" else "without a verdict"
+        return True, f"{said}: a reason is needed"
 
     def _compared(self, file: FileState) -> list[tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]]:
         """Return the checks of the version before and of this one, side by side."""

@@ -62,6 +62,7 @@ class Audit:
     answers: str  # Digest of the answers that it used
     verdict: str  # The verdict, or why there is none: ``not audited``
     result: str  # SHA-256 of the stored result
+    closed: bool  # Whether it cannot be approved: the desk cannot say what the file holds
     foreign: bool  # Whether the file is not what Glassine writes of its model, so that it can hold records beside it
     at: str
 
@@ -224,6 +225,7 @@ class DeskState:
                 answers=body["answers"],
                 verdict=body["verdict"],
                 result=body["result"],
+                closed=body.get("closed", False),
                 foreign=body.get("foreign", False),
                 at=event.at,
             )

@@ -261,10 +261,7 @@ class Real:
         # Rounding moves the quotient by less than 2^-12, so that it lies between the right two whole numbers.
         if abs(value) + abs(self.lo) < FEW_STEPS * step and NEAR < steps % 1 < 1 - NEAR:
             return math.floor(steps) + 1
-        # Decimals are as exact as fractions, and several times as fast.
-        first = _DECIMALS.create_decimal(repr(self.lo))
-        within = _DECIMALS.subtract(_DECIMALS.create_decimal(repr(value)), first)
-        return int(_DECIMALS.divide_int(within, _DECIMALS.create_decimal(repr(self.resolution)))) + 1
+        return _whole_steps(value, self.lo, step) + 1
 
     def measure(self, lo: float | Fraction, hi: float | Fraction) -> int | Fraction:
         """Return the number of grid values v with ``lo < v <= hi``, or the length of that interval."""
@@ -277,6 +274,14 @@ class Real:
             return max(Fraction(0), right - left)
         below = 0 if lo == -math.inf else self.n_up_to(lo)
         return max(0, self.n_up_to(self.hi if hi == math.inf else hi) - below) + _n_codes_beyond(self, lo, hi)
+
+
+@lru_cache(maxsize=4_096)
+def _whole_steps(value: float, lo: float, step: float) -> int:
+    """Return how many whole steps lie between two numbers: thresholds of trees are asked for again and again."""
+    # Decimals are as exact as fractions, and several times as fast.
+    within = _DECIMALS.subtract(_DECIMALS.create_decimal(repr(value)), _DECIMALS.create_decimal(repr(lo)))
+    return int(_DECIMALS.divide_int(within, _DECIMALS.create_decimal(repr(step))))
 
 
 FEW_STEPS, NEAR = 2.0**39, 2.0**-10

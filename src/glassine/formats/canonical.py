@@ -252,8 +252,9 @@ def _unused(model: PublishedModel | TreeEnsemble, declared: Sequence[str]) -> di
         read |= {*model.thresholds, *(literal.attribute for literal in tested)}
         return {"attributes": [name for name in model.attributes if name not in read]}
     had = set[int | None]()
-    # Of thousands of leaves, many say the same.
-    for own in {id(cell.evidence): cell.evidence for cell in model.cells}.values():
+    # Of thousands of leaves, many say the same; the paths to them, which cells have, say nothing here.
+    leaves = [node for node in model.nodes if not node.branches] if isinstance(model, DecisionTree) else model.cells
+    for own in {id(leaf.evidence): leaf.evidence for leaf in leaves}.values():
         had |= {own.prediction, *(i for i, count in enumerate(own.counts or ()) if count)}
     read |= {*model.tested}
     return {

@@ -60,7 +60,7 @@ def _rows(plain: Mapping[str, Any], number: int) -> Iterator[dict[str, Any]]:
             raise Refused("must hold a value of something").within(f".{key}")
     keys = tuple(plain)
     for values in zip(*plain.values(), strict=True) if keys else repeat((), number):
-        yield {key: value for key, value in zip(keys, values, strict=True) if value is not None}
+        yield {key: value for key, value in zip(keys, values, strict=False) if value is not None}
 
 
 def _made_once(codec: Codec[Any]) -> Callable[[dict[str, Any]], Any]:

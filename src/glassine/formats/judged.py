@@ -14,7 +14,7 @@ from glassine.exports import Displayed
 from glassine.files import read_bytes, write_bytes
 from glassine.formats.canonical import FileForm, bounded, described, written
 from glassine.formats.format import Content, Format, PublishedModel
-from glassine.formats.loading import ModelFile, load_file, opened
+from glassine.formats.loading import ModelFile, file_of, load_file, one_model, opened
 from glassine.formats.registry import recognized, writer
 from glassine.models.ensemble import TreeEnsemble
 
@@ -163,8 +163,11 @@ def load_judged(
                 # What is no ensemble can be a model of another kind, such as an additive one that was exported.
                 return _alone(path, domain, trust_pickle, error)
             form = recognized(content, kind) if ensemble is not None else None
+            model = one_model(content, kind, domain, None) if form is None else None
         if ensemble is not None and form is not None:
             return _whole(ensemble, form, read_bytes(path), content, domain)
+        if model is not None:
+            return file_of(model, path, kind, content, domain)
     return load_file(path, domain, trust_pickle=trust_pickle, tree=tree)
 
 

@@ -69,7 +69,7 @@ def as_model(obj: object, domain: Domain | None = None) -> PublishedModel:
     >>> model.n_records
     3
     """
-    return _one(obj, "object", domain, None)
+    return one_model(obj, "object", domain, None)
 
 
 def beside_target(read: Callable[[Domain | None], Read], domain: Domain | None, target: str | None) -> Read:
@@ -136,7 +136,7 @@ def load_model(
         If there is no such tree.
     """
     with opened(path, trust_pickle) as (kind, content):
-        return _one(content, kind, domain, tree)
+        return one_model(content, kind, domain, tree)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,9 +199,20 @@ def load_file(
     else [false]
     """
     with opened(path, trust_pickle) as (kind, content):
-        data = read_bytes(path)
-        model = _one(content, kind, domain, tree)
-        form = recognized(content, kind)
+        model = one_model(content, kind, domain, tree)
+    return file_of(model, path, kind, content, domain, tree)
+
+
+def file_of(
+    model: PublishedModel,
+    path: str | os.PathLike[str],
+    kind: Content,
+    content: object,
+    domain: Domain | None = None,
+    tree: int | None = None,
+) -> ModelFile:
+    """Return a model with what of its file may be released; the content is that of the file, and its kind."""
+    data, form = read_bytes(path), recognized(content, kind)
     name, own = "Glassine" if form is None else form.name, writer_of(form, kind, model)
     estimator = content if kind == "object" else None
     ours = tree is None and (own is None or kind != "object" or own.makes(content))
@@ -227,7 +238,7 @@ def load_file(
 def _written_without(data: bytes, content: object, kind: Content, domain: Domain | None) -> bool:
     """Return whether a file that is read in a domain was written without one."""
     try:
-        model = None if domain is None else _one(content, kind, None, None)
+        model = None if domain is None else one_model(content, kind, None, None)
     except GlassineError:
         model = None
     return model is not None and is_canonical(data, model, writer_of(recognized(content, kind), kind, model))
@@ -272,7 +283,7 @@ def load_forest(
         if several is not None and several.read_all is not None:
             forest = several.read_all(content, domain)
         else:
-            model = _one(content, kind, domain, None)
+            model = one_model(content, kind, domain, None)
             if not isinstance(model, DecisionTree):
                 raise UnsupportedModelError(f"this is a {model}, not trees.", remedy="Read it with load_model.")
             forest = Forest(trees=(model,), source=model.source)
@@ -387,7 +398,7 @@ def check_written(
         raise unreadable_again(path, error) from None
 
 
-def _one(content: object, kind: Content, domain: Domain | None, tree: int | None) -> PublishedModel:
+def one_model(content: object, kind: Content, domain: Domain | None, tree: int | None) -> PublishedModel:
     """Return the one model of a content, or the one of its trees that is asked for."""
     if isinstance(content, PublishedModel):
         model: PublishedModel = content

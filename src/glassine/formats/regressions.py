@@ -277,6 +277,10 @@ def as_binned(model: RegressionModel) -> RegressionModel | AdditiveModel:
     )
 
 
+OF_CLUSTERS = ("cluster", "hac-panel", "hac-groupsum", "nw-panel", "nw-groupsum")
+"""How statsmodels calls errors of records that come in groups, such as several of one person."""
+
+
 def flag(table: Mapping[str, str], key: str) -> bool | None:
     """Return what a table says is true or false; None if it does not say it."""
     said = table.get(key, "").strip().lower()

@@ -14,7 +14,7 @@ from glassine.errors import InvalidModelError, PrivacyLeakWarning, UnsupportedMo
 from glassine.formats.conditions import kinds_of
 from glassine.formats.format import BY_START, of_object
 from glassine.formats.printed.statsmodels import FAMILY_OF, REFERENCE
-from glassine.formats.regressions import INTERCEPTS, RegressionBuilder, factors_of, link_of
+from glassine.formats.regressions import INTERCEPTS, OF_CLUSTERS, RegressionBuilder, factors_of, link_of
 from glassine.models.regression import FitStatistics, RegressionModel
 
 MODELS = {"PHReg": "PH Reg", "GLM": "GLM", **{name: name for name in FAMILY_OF}}
@@ -143,7 +143,10 @@ def _fit(results: Any, kind: str, family: str, n_parameters: int, has_matrix: bo
         errors="model" if covariance in ("nonrobust", "naive") else "robust",
         penalized=regularized or bool(getattr(results, "regularized", False)),
         converged=True if kind in ("OLS", "WLS") else None if converged is None else bool(converged),
-        special=("weights",) if kind == "WLS" or _weighted(results, kind) else (),
+        special=(
+            *(("weights",) if kind == "WLS" or _weighted(results, kind) else ()),
+            *(("clusters of records",) if covariance in OF_CLUSTERS else ()),
+        ),
         published=("design matrix",) if has_matrix else (),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,6 +29,22 @@ def candidates(domain: Domain, name: str) -> tuple[float, ...]:
     if not isinstance(attribute, Integer | Real):
         return ()
     return public_grid(attribute, size=CANDIDATES)
+
+
+def apart(attribute: Attribute, cuts: Sequence[float]) -> tuple[float, ...]:
+    """Return increasing cut points without those that split the values as the one before does, or not at all.
+
+    Examples
+    --------
+    >>> apart(Real(0.0, 1.0, resolution=0.5), (-1.0, 0.1, 0.2, 0.6, 0.7, 1.5))
+    (0.1, 0.6)
+    """
+    kept: list[float] = []
+    if isinstance(attribute, Integer | Real):
+        for cut in cuts:
+            if attribute.measure(kept[-1] if kept else -math.inf, cut) and attribute.measure(cut, math.inf):
+                kept.append(cut)
+    return tuple(kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +86,8 @@ class LiteralPlan:
         """Return literals that stand for the largest class that the plan can lead to."""
         out = list(self.public)
         for name in self.quantiled:
-            out += self._cut(name, candidates(self.domain, name)[: self.n_quantiles])
+            # Cut points with no value between them are one condition: of those that stand for the largest class, none.
+            out += self._cut(name, apart(self.domain[name], candidates(self.domain, name))[: self.n_quantiles])
         return out
 
     def _cut(self, name: str, cuts: Sequence[float]) -> list[Literal]:

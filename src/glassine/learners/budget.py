@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from glassine.data.inference import identifying
+from glassine.data.identifiers import identifying
 from glassine.domain import Domain
 from glassine.errors import (
     InvalidCertificateError,

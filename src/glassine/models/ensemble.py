@@ -185,6 +185,11 @@ class TreeEnsemble(Displayed):
         """The attributes with a threshold, in order; those that are tested by categories alone are not among them."""
         return tuple(name for name in self.attributes if name in self.thresholds)
 
+    @property
+    def weighed(self) -> bool:
+        """Whether the file's number of records is a sum of weights, such as XGBoost's covers are."""
+        return self.learner == "XGBoost" and self.n_records is not None
+
     def per_record(self, n: int) -> float:
         """Return the effective parameters per record, q, of n training records.
 
@@ -218,7 +223,7 @@ class TreeEnsemble(Displayed):
         """
         own = self
         if n is not None and n != self.n_records:
-            if self.n_records is not None and self.whole:
+            if self.n_records is not None and self.whole and not self.weighed:
                 raise InvalidParameterError(
                     f"{parameter('n_records', n)} contradicts the file, by which there are {self.n_records:,} records.",
                     remedy="Leave it out, or state the number of the file.",

@@ -38,7 +38,10 @@ FAMILIES = {
 """The families of outcomes, each with the link that is meant where none is named."""
 OF_CLASSES = ("logit", "probit", "cloglog", "softmax")
 ERRORS = ("model", "robust")
-SPECIAL = ("weights", "offset", "strata", "grouped outcome", "records of intervals", "random effects", "smooth terms")
+SPECIAL = (
+    *("weights", "offset", "strata", "grouped outcome", "records of intervals", "random effects", "smooth terms"),
+    "clusters of records",
+)
 """What a fit may have that changes what its figures mean."""
 PUBLISHED = ("residuals", "covariance matrix", "design matrix", "scaler")
 """What a file may hold of the training data beside coefficients, errors and statistics."""

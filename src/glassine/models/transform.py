@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from glassine.domain import Attribute, Between, Binary, Category, Domain, Literal, OneOf
+from glassine.domain import Attribute, Between, Binary, Category, Domain, Literal, OneOf, Real
 from glassine.domain.grid import measures
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
@@ -106,19 +106,22 @@ class NumberLine:
 
     def split(self, left: Stretches, old: Literal, new: Literal | None) -> tuple[Stretches | None, Stretches]:
         """Return what a condition takes of what is left, None where nothing is after the move, and what it leaves."""
-        inside: list[int] = []
-        rest: list[int] = []
-        for (first, last), (start, stop) in zip((left[:2], left[2:]), (self._ends(old), self._ends(new)), strict=True):
-            low, high = max(first, start), min(last, stop)
-            inside += [low, high]
-            # A condition that takes nothing leaves everything; one from below leaves what is above, or the reverse.
-            rest += [first, last] if low >= high else [high, last] if low == first else [first, low]
-        stays = inside[2] < inside[3] and self.before[inside[3]] > self.before[inside[2]]
-        out: Any = tuple(rest)
-        if not stays:
-            return None, (out[0], out[1], left[2], left[3])
-        taken: Any = tuple(inside)
-        return taken, out
+        first, last, start, stop = left
+        low, high = self._ends(old)
+        low, high = max(first, low), min(last, high)
+        lowest, highest = self._ends(new)
+        lowest, highest = max(start, lowest), min(stop, highest)
+        rest = _outside(first, last, low, high)
+        if lowest >= highest or self.before[highest] == self.before[lowest]:
+            return None, (*rest, start, stop)
+        return (low, high, lowest, highest), (*rest, *_outside(start, stop, lowest, highest))
+
+
+def _outside(first: int, last: int, low: int, high: int) -> tuple[int, int]:
+    """Return what is left of a stretch behind a condition, which takes what is above or below: or nothing."""
+    if low >= high:
+        return first, last
+    return (high, last) if low == first else (first, low)
 
 
 def _one_sided(literal: Literal) -> bool:
@@ -144,7 +147,11 @@ def _parts(attribute: Attribute, literals: Iterable[Literal]) -> AttributeParts:
     edges = sorted(cuts)
     bounds = list(pairwise(edges))
     inner = [hi if hi < math.inf else math.nextafter(lo, math.inf) if lo > -math.inf else 0.0 for lo, hi in bounds]
-    possible = [measure > 0 for measure in measures(attribute, edges)]
+    if isinstance(attribute, Real) and attribute.resolution is None and not attribute.codes:
+        # Of a continuum, doubles are compared: exact lengths of thousands of parts take long.
+        possible = [max(lo, attribute.lo) < min(hi, attribute.hi) for lo, hi in bounds]
+    else:
+        possible = [measure > 0 for measure in measures(attribute, edges)]
     return AttributeParts(np.array([*inner, math.nan]), np.array([*possible, attribute.missing]))
 
 
@@ -177,7 +184,7 @@ def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree
     # records.
     space = _space(moves, domain, numbers_only=True)
     lines = {name: NumberLine.of(parts) for name, parts in space.items() if not domain[name].missing}
-    for literal in dict.fromkeys(chain.from_iterable(moves.items())):
+    for literal in chain.from_iterable(moves.items()):
         if literal is not None and not _one_sided(literal):
             lines.pop(literal.attribute, None)
 

@@ -216,6 +216,7 @@ class DecisionTree(Displayed, Model):
             node = self.nodes[index]
             if not node.branches:
                 yield Cell(path, (), node.evidence, index)
+                continue
             literals = [branch.literal for branch in node.branches]
             negations: dict[int, Literal] = {}  # each is made once, as a node of n branches lists n² / 2 of them
             for i in range(len(literals) - 1, -1, -1):

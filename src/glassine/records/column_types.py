@@ -102,7 +102,7 @@ def _inferred_alike(columns: Sequence[pl.Series], dialect: CsvDialect) -> list[p
     # Whole numbers beyond 64 bits name things: as doubles, two of them would be one.
     rest = rest.without(rest.where(lambda texts: texts.str.contains(DIGITS) | texts.is_null()))
     plain, fractions = rest.attempted(_numeral)
-    whole = wholes.without(padded).places.tolist()
+    whole = {*wholes.without(padded).places.tolist()}
     for place, column in (
         *((place, column) for place, column in numbers if place in whole),
         *truths.converted(lambda texts: texts.str.to_lowercase() == "true"),

@@ -127,7 +127,8 @@ def columns_of_file(file: RecordsFile) -> tuple[tuple[str, ...], Mapping[str, nw
     except (Exception, pl.exceptions.PanicException) as error:
         raise _no_parquet(file.path, error) from None
     file.dialect.check_columns(tuple(types), file.path)
-    own = {name: kind for name, kind in types.items() if file.columns is None or name in file.columns}
+    flat = {name: kind for name, kind in types.items() if not kind.is_nested()}
+    own = {name: kind for name, kind in flat.items() if file.columns is None or name in file.columns}
     return tuple(own), dict(nw.from_native(pl.DataFrame(schema=own)).schema)
 
 
@@ -180,16 +181,14 @@ def read_parquet(
         frame = pl.read_parquet(io.BytesIO(data), columns=None if columns is None else list(columns))
     except (Exception, pl.exceptions.PanicException) as error:
         raise _no_parquet(path, error) from None
-    if columns is None:
-        dialect.check_columns(frame.columns, path)
     out = []
     for column in frame:
         stated = dialect.stated(column.name)
         attribute = declared.get(column.name)
         kept = () if attribute is None or isinstance(attribute, Integer | Real) else values_of(attribute)
-        if column.dtype == pl.String:
+        if stated and column.dtype == pl.String:
             gaps = column.is_in([text for text in stated if text not in kept])
-        elif column.dtype.is_numeric():
+        elif stated and column.dtype.is_numeric():
             numbers = [number for number in map(number_of, stated) if number is not None]
             gaps = column.cast(pl.Float64, strict=False).is_in([float(n) for n in numbers if n not in kept])
         else:

@@ -19,6 +19,8 @@ FIELD = 16
 """Bytes of a field as text in memory, where it is short."""
 CODED = 8
 """Bytes of a value that was read, beside the one in the file's type."""
+LOOKED_AT = 16
+"""Bytes of a record while one of its columns is looked at."""
 COLUMN = 5_000
 """Bytes that a column takes in memory beside its values, the largest of what its readers were measured to take."""
 WIDTHS: dict[str, float] = {
@@ -63,4 +65,4 @@ def _check(n: int, d: int, values: float, path: Path, purpose: Purpose) -> None:
     # How many records a private fit has is not said. That they are too many for the machine cannot be hidden.
     private = purpose is Purpose.PRIVATE
     records = f"the records of {path}" if private else f"the {n:,} records with {d:,} columns of {path}"
-    current().ask_memory(values + d * COLUMN, records, figure=not private)
+    current().ask_memory(values + n * LOOKED_AT + d * COLUMN, records, figure=not private)

@@ -7,7 +7,6 @@ everything else reads quoted line breaks as CSV does.
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntFlag
@@ -36,9 +35,6 @@ BLOCK = 2**24
 
 PIECE = 2**19
 """Bytes that are looked at at once, in a processor's cache."""
-
-ROWS = 50_000
-"""Rows of a file with quoted line breaks that are Python objects at once."""
 
 NEWLINE, RETURN, QUOTE = 10, 13, 34
 
@@ -99,18 +95,6 @@ class DelimitedText:
         except UnicodeDecodeError:
             return False
         return True
-
-    def texts(self) -> pl.DataFrame:
-        """Return the records, all fields as texts; a field that a line lacks is null."""
-        blocks = list(self.blocks())
-        if self.purpose is Purpose.ORDINARY and any(self.differs(flags) for _, flags in blocks):
-            return self._as_csv()
-        return pl.concat([frame for frame, _ in blocks], rechunk=False) if blocks else self._frame([])
-
-    def differs(self, flags: LineFlags) -> bool:
-        """Return whether CSV may have other records than lines that are read alone, or refuse one of them."""
-        odd = LineFlag.RAGGED | LineFlag.OPEN_QUOTE | (0 if self.encoding is None else LineFlag.REPAIRED)
-        return bool((flags & np.uint8(odd)).any())
 
     def blocks(self) -> Iterator[tuple[pl.DataFrame, LineFlags]]:
         """Yield the lines below the header as records of texts, each read alone, with their flags.
@@ -225,42 +209,6 @@ class DelimitedText:
 
     def _frame(self, rows: list[list[str | None]]) -> pl.DataFrame:
         return pl.DataFrame(rows, schema=dict.fromkeys(self.names, pl.String), orient="row")
-
-    def _as_csv(self) -> pl.DataFrame:
-        """Return records as CSV has them: a quoted field may break its line; raise for what is malformed."""
-        width, start = len(self.names), self.lines
-        text = io.StringIO(self._whole().decode(errors="replace"), newline="")
-        reader = csv.reader(text, delimiter=self.mark, skipinitialspace=self.blank, strict=True)
-        frames: list[pl.DataFrame] = []
-        rows: list[list[str | None]] = []
-        # Of what is wrong, the line is said, and never what it holds.
-        try:
-            for row in reader:
-                if len(row) > width:
-                    raise self._fault(
-                        f"line {start + 1:,} has {len(row):,} fields, and the header has {width:,}",
-                        f"Mend that line, or state another {parameter('separator')}.",
-                    )
-                start = self.lines + reader.line_num
-                if row or width == 1:
-                    rows.append([*(row or [""]), *[None] * (width - max(1, len(row)))])
-                if len(rows) == ROWS:
-                    frames, rows = [*frames, self._frame(rows)], []
-        except csv.Error:
-            raise self._fault(
-                f"the quotes of line {start + 1:,} are malformed", "Write it again with a program for tables."
-            ) from None
-        return pl.concat([*frames, self._frame(rows)], rechunk=False)
-
-    def _fault(self, why: str, remedy: str) -> UnreadableFileError:
-        return UnreadableFileError(f"{self.path} cannot be read: {why}.", remedy=remedy, path=self.path)
-
-    def _whole(self) -> bytes:
-        """Return the text below the header in UTF-8."""
-        body = self.data[self.start :]
-        if self.encoding is None:
-            return body if self.is_utf8() else b"\n".join(map(in_utf8, body.split(b"\n")))
-        return decoded(body, self.encoding, self.path, self.lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)

@@ -32,8 +32,8 @@ def quality(model: PublishedModel | TreeEnsemble, data: Any, target: str) -> Mea
     # Of classes accuracy, AUROC and log loss; of numbers R² and the root mean squared error. AUROC and log loss are
     # None where the model publishes no probabilities, or where the data has an outcome that is no class of the model.
 
-    from glassine.data.inference import columns as read_columns
     from glassine.data.labels import class_places
+    from glassine.data.record_table import columns as read_columns
     from glassine.scrubbing.scrub import accuracy
 
     value = accuracy(model, data, target)  # Refuses what cannot be measured.

@@ -11,9 +11,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from glassine.data.inference import columns as read_columns
 from glassine.data.labels import class_key
 from glassine.data.record_table import as_table, with_persons
+from glassine.data.record_table import columns as read_columns
 from glassine.domain import Between, Domain, Integer, OneOf, Real
 from glassine.domain import Literal as Condition
 from glassine.domain.attributes import code_cuts
@@ -319,11 +319,15 @@ def _numbers(moves: Mapping[Condition, Condition | None], domain: Domain) -> set
 
 
 class _Rounding:
-    """Conditions with their bounds on the public grid: a move of a bound, which conditions share, is made once."""
+    """Conditions with their bounds on the public grid: a move of a bound, which conditions share, is made once.
+
+    So are the conditions, of which thousands become the same.
+    """
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
         self.moved: dict[str, dict[float, float]] = {}
+        self.made: dict[tuple[str, float, float, bool, bool], Between] = {}
 
     def __call__(self, literal: Condition) -> Condition | None:
         """Return a condition with its bounds on the grid; None where no value can satisfy it any more."""
@@ -339,7 +343,10 @@ class _Rounding:
                 moved[bound] = _nearest(attribute, bound)
         lo, hi = moved[literal.lo], moved[literal.hi]
         if lo < hi and (math.isfinite(lo) or math.isfinite(hi)):
-            return Between(name, lo, hi, negated=literal.negated, missing=literal.missing)
+            key = name, lo, hi, literal.negated, literal.missing
+            if key not in self.made:
+                self.made[key] = Between(name, lo, hi, negated=literal.negated, missing=literal.missing)
+            return self.made[key]
         if literal.negated != (lo < hi):
             return OneOf(name, (), negated=True, missing=literal.missing)
         return OneOf(name, (), missing=True) if literal.missing and attribute.missing else None
@@ -353,7 +360,8 @@ def _nearest(attribute: Integer | Real, bound: float) -> float:
     if not grid:
         return bound
     at = bisect_left(grid, bound)
-    return min(grid[max(0, at - 1) : at + 1], key=lambda point: (abs(point - bound), point))
+    lower, upper = grid[max(0, at - 1)], grid[min(at, len(grid) - 1)]
+    return lower if abs(lower - bound) <= abs(upper - bound) else upper
 
 
 @lru_cache(maxsize=1024)

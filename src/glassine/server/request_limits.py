@@ -44,13 +44,15 @@ MOST_LEFT = 0.9
 LONGEST_WAIT = 86_400.0
 """Most seconds that a client is asked to wait."""
 
-# What every answer has: browsers neither guess its type, nor keep it, nor show it inside another page.
+# What every answer has: browsers neither guess its type, nor keep it, nor show it inside another page; what states no
+# policy of its own, such as an error, loads nothing.
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-resource-policy", b"same-origin"),
+    (b"content-security-policy", b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
 ]
 
 

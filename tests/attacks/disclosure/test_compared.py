@@ -25,7 +25,7 @@ from glassine.attacks.disclosure.adversary import completed, read_hints
 from glassine.attacks.disclosure.candidate_splits import ONE_VALUE
 from glassine.attacks.disclosure.constraints import Constraints, derive_constraints
 from glassine.attacks.disclosure.people import People, read_people, true_table
-from glassine.data.inference import columns
+from glassine.data.record_table import columns
 from glassine.errors import InvalidDataError
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 from glassine.models import DecisionTree

@@ -20,7 +20,7 @@ from glassine.attacks.disclosure import Adversary
 from glassine.attacks.disclosure.constraints import Constraints, derive_constraints
 from glassine.attacks.disclosure.cutting_planes import cut_at, tangent
 from glassine.attacks.disclosure.people import People, read_people
-from glassine.data.inference import columns
+from glassine.data.record_table import columns
 from glassine.learners.greedy.impurity import CRITERIA, Criterion, impurity
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 from glassine.models import DecisionTree

@@ -15,7 +15,7 @@ from glassine import Domain, Integer, scrub
 from glassine.attacks.outcome import Measured, NotApplicable
 from glassine.attacks.reconstruction.joint_rows import reconstruct_jointly
 from glassine.attacks.reconstruction.record_reconstruction import reconstruct_records
-from glassine.data.inference import columns
+from glassine.data.record_table import columns
 from glassine.domain import Between
 from glassine.errors import InvalidDataError, InvalidParameterError, UndefinedMeasureError
 from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node

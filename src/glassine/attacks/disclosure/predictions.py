@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassine.data.inference import columns as read_columns
+from glassine.data.record_table import columns as read_columns
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import is_missing

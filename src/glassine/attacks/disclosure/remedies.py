@@ -26,7 +26,7 @@ from glassine.attacks.disclosure.people import true_table
 from glassine.attacks.disclosure.predictions import Holdout, quality, read_holdout
 from glassine.attacks.remedy_table import DisclosureRemedy, Kind, RemedyTable, figures_of
 from glassine.codec import record
-from glassine.data.inference import columns as read_columns
+from glassine.data.record_table import columns as read_columns
 from glassine.data.results_folder import ResultKind, RunStore
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole

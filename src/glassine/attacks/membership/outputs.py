@@ -14,10 +14,9 @@ import narwhals as nw
 import numpy as np
 
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.data.inference import columns, eager
 from glassine.data.labels import Sample
 from glassine.data.person_counts import Persons, stated_persons
-from glassine.data.record_table import RecordTable, frame_of, with_persons
+from glassine.data.record_table import RecordTable, columns, eager, frame_of, with_persons
 from glassine.domain.literals import is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList

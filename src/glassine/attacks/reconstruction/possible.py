@@ -149,7 +149,12 @@ class Worlds:
         """Return the bits learned about each attribute of a factor of which these atoms are left."""
         part = self.space.factors[factor]
         if len(part.attributes) == 1:
-            return {part.attributes[0]: log2_ratio(self.space.totals[factor], self.space.weight(factor, allowed))}
+            own, whole = (
+                (self.space.weight(factor, allowed), self.space.totals[factor])
+                if self.leaves is None
+                else self.leaves.scaled(factor, allowed)
+            )
+            return {part.attributes[0]: log2_ratio(whole, own)}
         mask = self.space.mask(factor, allowed)
         return self._learned(factor, [w if mask >> atom & 1 else 0 for atom, w in enumerate(part.weights)])
 

@@ -54,8 +54,8 @@ def baseline_below(text: str, again: str) -> tuple[Baseline, bool]:
     """
     parts: list[list[tuple[float, float]]] = []
     for head, row in ((HAZARDS, HAZARD), (CURVE, STEP)):
-        for found in head.finditer(text):
-            parts += _rows(text[found.end() :], row, again)
+        for heading in head.finditer(text):
+            parts += _rows(text[heading.end() :], row, again)
     if ARRAYS.search(text) is not None:
         parts += _arrays(text, again)
     if sum(map(len, parts)) > MOST_ROWS:
@@ -95,7 +95,7 @@ def _hazard(share: str) -> float:
 
 def _arrays(text: str, again: str) -> list[list[tuple[float, float]]]:
     """Return the rows of what Python prints: times, hazards and shares of each stratum."""
-    values = [found["values"].replace(",", " ").split() for found in ARRAY.finditer(text)]
+    values = [array["values"].replace(",", " ").split() for array in ARRAY.finditer(text)]
     whole = len(values) == text.count("array(") > 0 and len(values) % 3 == 0
     if not whole or any("..." in part for part in values) or any(map(_unlike, values[::3], values[1::3])):
         raise UnsupportedModelError("the baseline hazard is cut off.", remedy=again)

@@ -185,6 +185,7 @@ def _special(call: str, function: str) -> tuple[str, ...]:
         "records of intervals": function == "coxph" and outcome.count(",") > 1,
         "random effects": re.search(r"\bfrailty|\(1 *\|", formula),
         "smooth terms": re.search(r"\bpspline\(|\btt\(", formula),
+        "clusters of records": re.search(r"\bcluster(?:\(| = )|\bid = ", formula),
     }
     return tuple(name for name, there in marks.items() if there)
 

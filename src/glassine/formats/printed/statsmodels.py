@@ -12,7 +12,16 @@ from glassine.errors import UnsupportedModelError
 from glassine.formats.format import of_text
 from glassine.formats.printed.baselines import baseline_below
 from glassine.formats.printed.rule_conditions import NUMBER, plain
-from glassine.formats.regressions import MINUS, RegressionBuilder, factors_of, flag, half_step, link_of, number
+from glassine.formats.regressions import (
+    MINUS,
+    OF_CLUSTERS,
+    RegressionBuilder,
+    factors_of,
+    flag,
+    half_step,
+    link_of,
+    number,
+)
 from glassine.models.regression import FitStatistics, RegressionModel
 
 TITLE = re.compile(
@@ -282,7 +291,10 @@ def _fit(said: dict[str, str], family: str, builder: RegressionBuilder) -> FitSt
         log_likelihood=likelihood,
         penalized=trimmed,
         converged=converged,
-        special=("weights",) if weighted and not trimmed else (),
+        special=(
+            *(("weights",) if weighted and not trimmed else ()),
+            *(("clusters of records",) if kind in OF_CLUSTERS or "Num groups" in said else ()),
+        ),
     )
     if model == "PH Reg":
         strata = ("strata",) if (_whole(said, "Num strata") or 1) > 1 else ()

@@ -15,8 +15,9 @@ from glassine import __version__
 from glassine.attacks.outcome import Audience
 from glassine.auditing.copies import Origin, edited
 from glassine.auditing.findings.root import SCHEMA as FINDINGS
+from glassine.auditing.policy import Policy
 from glassine.auditing.schema import fault
-from glassine.errors import InvalidParameterError, check_choice, parameter, quoted
+from glassine.errors import InvalidParameterError, InvalidPolicyError, check_choice, parameter, quoted
 from glassine.privacy.certificate import Certificate
 from glassine.report import wording
 from glassine.report.evidence import measured, stated
@@ -239,6 +240,11 @@ def _check(findings: Mapping[str, Any]) -> None:
     odd = None if schema == FINDINGS else f"got {quoted(schema)}"
     if odd is None and (place := fault(findings)) is not None:
         odd = f"and {wording.clean(place)} is not as it says"
+    if odd is None:
+        try:
+            Policy(**findings["policy"])
+        except InvalidPolicyError as error:
+            odd = f"and its policy cannot be: {error}"
     if odd is not None:
         raise InvalidParameterError(
             f"{parameter('findings')} must be of schema {FINDINGS!r}, {odd}.",

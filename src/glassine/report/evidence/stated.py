@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from glassine.auditing.policy import Policy
 from glassine.files import PICKLES
 from glassine.privacy import accounting
 from glassine.privacy.certificate import LOSS_BOUND
@@ -23,6 +24,7 @@ from glassine.report.evidence.basis import (
     in_words,
     judged,
 )
+from glassine.report.sections.policy import limits_of
 
 
 @answer
@@ -69,7 +71,7 @@ def _certificate(basis: Basis) -> Iterator[Answer]:
         raise NoFigureError("the certificate names no model")
     file = "" if stated.file is None else f"; of the file {stated.file}"
     yield EvidenceFigure(
-        f"SHA-256 of the model's canonical form {stated.model}{file}", "compared by `certificate verify`"
+        f"SHA-256 of the model's canonical form {stated.model}{file}", "compared when the certificate is verified"
     )
 
 
@@ -154,10 +156,11 @@ def _checks(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _policy(basis: Basis) -> Iterator[Answer]:
-    limits = basis.report["policy"]
-    stated = [f"{name} {str(value).lower()}" for name, value in limits.items() if value is not None]
-    said = f"{len(stated)} limits and settings are stated, {len(limits) - len(stated)} limits are off"
-    yield EvidenceFigure(f"{said}. {', '.join(stated)}", f"policy: {basis.report['policy_source']}")
+    policy = Policy(**basis.report["policy"])
+    stated = [f"{label} {limit}" for label, limit, _ in limits_of(policy, basis.report["subject"]["kind"])]
+    accepted = "accepted in place of counts" if policy.accept_guarantee else "not accepted in place of counts"
+    said = f"Limits that are set: {'; '.join(stated) or 'none'}. A guarantee within its limits is {accepted}."
+    yield EvidenceFigure(said, f"policy: {basis.report['policy_source']}")
 
 
 @answer

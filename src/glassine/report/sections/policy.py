@@ -105,13 +105,13 @@ def _label(name: str, policy: Policy, kind: str) -> str:
     return label[0].upper() + label[1:]
 
 
-def limits_of(policy: Policy) -> Iterator[tuple[str, str, str]]:
-    """Yield the label of each limit of a policy, the limit in words, and what it limits, for trees."""
+def limits_of(policy: Policy, kind: str = "tree") -> Iterator[tuple[str, str, str]]:
+    """Yield the label of each limit of a policy, the limit in words, and what it limits, for a kind of model."""
     for criterion in policy.criteria:
         value = None if criterion.stated else getattr(policy, criterion.key)
         if value is not None:
             limit = 0 if criterion.limit.switch else value
-            yield _label(criterion.name, policy, "tree"), _limit(limit, criterion.limit), criterion.measures
+            yield _label(criterion.name, policy, kind), _limit(limit, criterion.limit), criterion.measures
 
 
 def _limit(value: float, limit: Limit[float] | None) -> str:

@@ -144,7 +144,9 @@ Flagged | {flagged:number} of {parts} | few records, one outcome, or too many bi
 
 
 def headline_figures(findings: Findings) -> tuple[Fact, ...]:
-    """Return the figures that matter most for a tree or a rule list without a guarantee."""
+    """Return the figures that matter most for a tree or a rule list without a guarantee; a regression has no leaves."""
+    if findings.model.kind == "regression":
+        return ()
     measured: ReconstructionFinding | None = findings.value("reconstruction")
     limit, parts = findings.policy.largest_bits_per_record, parts_of(findings).parts
     average, most = (None, None) if measured is None else (measured.bits_mean, measured.bits_largest)

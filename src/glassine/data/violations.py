@@ -1,0 +1,56 @@
+"""The check of data against a domain: which records break it, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from glassine.data.record_table import as_table, eager, frame_of
+from glassine.domain.domain import Domain
+from glassine.records.flags import reasons, wide
+from glassine.records.reading import read, rows_outside
+
+__all__ = ["broken_rules", "outside_of", "violations"]
+
+TIES = "no combination of the group"
+"""The reason of records that ties between attributes forbid."""
+
+
+def violations(domain: Domain, frame: object) -> dict[str, int]:
+    """Return how many records break the domain, by attribute or block of tied attributes; only those above zero.
+
+    Parameters
+    ----------
+    domain : Domain
+        The public domain; each attribute must be a column.
+    frame : data frame, or another container of named columns
+        The records, shape (n, at least d).
+    """
+    return {name: sum(numbers.values()) for name, numbers in outside_of(domain, frame).items()}
+
+
+def outside_of(domain: Domain, frame: object) -> dict[str, dict[str, int]]:
+    """Return how many records break the domain, by attribute or block of tied attributes and by reason."""
+    return {name: {why: len(rows) for why, rows in own.items()} for name, own in broken_rules(domain, frame).items()}
+
+
+def broken_rules(domain: Domain, frame: object) -> dict[str, dict[str, list[int]]]:
+    """Return which records break the domain and why: rows by reason, by attribute or block of tied attributes.
+
+    It is for the holder of the records: rows reveal which they are. A record has one reason at most for each attribute.
+    Parameters and errors as for :func:`violations`.
+    """
+    table: object = frame
+    if frame_of(frame) is not None:
+        table = as_table(frame)
+        eager(table)
+    broken: dict[str, dict[str, list[int]]] = {}
+    for name, why in rows_outside(table, domain).items():
+        own = enumerate(reasons(domain[name]), 1) if why.any() else ()
+        broken[name] = {reason: np.flatnonzero(why == i).tolist() for i, reason in own}
+    for block, possible in domain.blocks:
+        codes = read(table, {name: wide(domain[name]) for name in block})[0].codes
+        allowed = set(possible)
+        rows = enumerate(zip(*(codes[name].tolist() for name in block), strict=True))
+        broken[" + ".join(block)] = {TIES: [i for i, row in rows if row not in allowed]}
+    kept = {name: {why: rows for why, rows in own.items() if rows} for name, own in broken.items()}
+    return {name: own for name, own in kept.items() if own}
