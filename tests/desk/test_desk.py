@@ -424,7 +424,7 @@ def test_what_a_folder_has_and_a_desk_does_not_list_is_said_with_the_reason(fold
 
 def test_what_cannot_be_opened_is_said_to_be_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(folder: Folder, name: str) -> tuple[str, int]:
-        raise DeskError(f"cannot open '{name}': Permission denied.")
+        raise DeskError(f"cannot open '{name}': Permission denied.", path=folder.path / name)
 
     monkeypatch.setattr(Folder, "digest", refuse)
     desk = Desk(folder, OKAFOR)

@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Domain, Integer
+from glassine import Domain, Integer, as_model
 from glassine.desk.auditing import DAMAGED
 from glassine.desk.workers import Job, Workers
+from glassine.formats import write_model
 from glassine.learners import PrivateSummary
 from glassine.privacy.release import fresh_count
-from tests.desk.desks import LIND, OKAFOR, SMALL_RULES, Served, bound, within
+from tests.desk.desks import LIND, OKAFOR, Served, bound, within
 
 pytestmark = pytest.mark.slow
 
@@ -88,9 +90,11 @@ def test_a_summary_that_was_paid_for_estimates_its_models(folder: Path) -> None:
 
 
 def test_steps_that_need_what_only_the_analyst_can_state_are_asked_for(served: Served, folder: Path) -> None:
-    (folder / "ages.txt").write_text(SMALL_RULES.replace("smoker", "age <= 41.5"))
-    served.audited("ages.txt")
-    identity, asked = bound(served.app.desk, "ages.txt")
+    ages = np.arange(60).reshape(-1, 1)
+    tree = DecisionTreeClassifier().fit(ages, np.where(ages[:, 0] > 57, "yes", "no"))
+    write_model(as_model(tree, Domain({"age": Integer(0, 99)})), folder / "ages.json")
+    served.audited("ages.json")
+    identity, asked = bound(served.app.desk, "ages.json")
     page = served.ask("GET", f"/api/files/{identity}/trial")[1]
     assert "Not tried: <bdi>a copy has its thresholds at public cut points" in page
     assert "Only the analyst" in page

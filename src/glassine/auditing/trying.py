@@ -198,6 +198,7 @@ def try_remedy(
         if domain is None:
             raise InvalidParameterError(
                 "a copy has its thresholds at public cut points, and no domain says which these are.",
+                parameter="domain",
                 remedy=f"Describe what is public, and pass it as {parameter('domain=')}.",
             )
         one = isinstance(whole, ModelFile)

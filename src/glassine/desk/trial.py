@@ -40,7 +40,7 @@ def tried(model: Path, domain_path: str, limits: str) -> list[dict[str, Any]]:
         try:
             done = try_remedy(file, remedy, domain=domain, policy=policy)
         except GlassineError as error:
-            one["failure"] = error.message
+            one["failure"] = str(error.message)
             if domain is None and error.parameter == "domain":
                 one["asks"] = PUBLIC
         else:
