@@ -280,11 +280,11 @@ def _about_guarantee(policy: Policy, case: Case, failing: Iterable[Check], open_
 
 UNVERIFIED = "Glassine cannot verify this guarantee. Check the certificate and how the model was trained."
 OF_THE_SUBMITTED = (
-    f"{UNVERIFIED} If you trust both, you can approve this file, and state that as the reason. Whoever keeps the "
+    f"{UNVERIFIED} If you trust both, you can approve this file, and state that as the reason. Those who keep the "
     "policy can have it accept guarantees of all files."
 )
 """How people without a shell, who cannot change the policy, accept the guarantee of a model that others trained."""
-OF_THE_TRAINED = "This policy does not accept guarantees. Ask whoever keeps it to have it accept them."
+OF_THE_TRAINED = "This policy does not accept guarantees. Ask the people who keep it to have it accept them."
 
 PERSONS = "Whether any person can have several training records."
 IN_PERSONS = f"{PERSONS} If so, the same counts in persons."

@@ -38,7 +38,7 @@ SAID = {
     "findings": "Findings that the analyst stated. The desk audits the model itself.",
 }
 DAMAGED = "The file cannot be read as a model: it is damaged, incomplete, or of a kind that Glassine does not read."
-"""What checkers read of every such file, whatever its reader said."""
+"""What checkers read of every such file: what its reader said stands behind a fold."""
 LARGEST_FINDINGS = 4_000_000
 """Bytes of findings that are read for the verdict that they state."""
 REQUESTS = {

@@ -15,7 +15,7 @@ from glassine.files import json_text, read_once, write_bytes
 from glassine.formats import load_file
 
 PUBLIC = "What is public: a file of the folder that has the cut points of each column, as the workbench writes it."
-"""What is asked of the analyst where a copy needs to know what is public, which nobody else can state."""
+"""What is asked of the analyst where a copy needs to know what is public: only analysts can state it."""
 
 
 def main() -> None:
