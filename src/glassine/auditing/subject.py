@@ -226,11 +226,11 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
 def _unread(subject: Subject) -> list[str]:
     """Return a note on each statement, and on a column of events, that has no meaning for this kind."""
     settings = subject.inputs.settings
-    given = {one.name: getattr(settings.statements, one.name) for one in fields(Statements)}
-    given["event"] = settings.membership.event
+    stated = {one.name: getattr(settings.statements, one.name) for one in fields(Statements)}
+    stated["event"] = settings.membership.event
     # Who has one record is asked of every kind, and who states it is no statement.
     own = {*subject.reads, "one_record_per_person", "by"}
-    names = [name for name, value in given.items() if name not in own and value not in (None, False)]
+    names = [name for name, value in stated.items() if name not in own and value not in (None, False)]
     return [Text(UNREAD.format(name=parameter(name), kind=subject.kind)) for name in names]
 
 
