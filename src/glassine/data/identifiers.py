@@ -84,6 +84,9 @@ NUMBERED = frozenset({"cliente", "fall", "kunden", "mitarbeiter", "paciente", "p
 
 NUMBERS = frozenset({"code", "id", "key", "nbr", "no", "nr", "num", "number", "numero", "nummer"})
 
+JOINED = frozenset({f"{who}id" for who in PEOPLE} | {f"{who}{number}" for who in NUMBERED for number in NUMBERS})
+"""Words of which two make one: a name that ends with one of these is that of an identifier."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeats:
@@ -121,9 +124,7 @@ def is_identifier_name(name: str) -> bool:
     words = _words(name)
     if not words:
         return False
-    if IDENTIFIER_WORDS & set(words) or any(words[-1] == f"{who}id" for who in PEOPLE):
-        return True
-    if any(words[-1] == f"{who}{number}" for who in NUMBERED for number in NUMBERS):
+    if not IDENTIFIER_WORDS.isdisjoint(words) or words[-1] in JOINED:
         return True
     return words[0] in PEOPLE | (NUMBERED if words[1:] else set()) and set(words[1:]) <= NUMBERS
 
@@ -171,8 +172,10 @@ def are_handed_out(values: AnyArray, name: str = "") -> bool:
     (False, True)
     """
     # Shapes: distinct, counts and places (k,).
+    if (n := len(values)) <= MANY_VALUES:
+        return False
     distinct, counts = np.unique(values, return_counts=True)
-    n, k = len(values), len(distinct)
+    k = len(distinct)
     if k <= MANY_VALUES or k * ROWS_OF_A_PERSON < n or PLACES & set(_words(name)):
         return False
     # Unsigned, as a range of 64 bits has no signed length.
@@ -257,8 +260,9 @@ def _are_measured(texts: Iterable[str]) -> bool:
 
 def are_dates(whole: AnyArray) -> bool:
     """Return whether whole numbers, shape (n,), are all dates such as 20260131; the ends of other columns say so."""
-    ends = len(whole) > 0 and all(DATE_NUMBER.fullmatch(str(end)) for end in (whole.min(), whole.max()))
-    if not ends or whole.min() == whole.max():
+    if not len(whole) or (least := whole.min()) == (most := whole.max()):
+        return False
+    if not all(DATE_NUMBER.fullmatch(str(end)) for end in (least, most)):
         return False
     return all(DATE_NUMBER.fullmatch(str(value)) for value in np.unique(whole).tolist())
 
@@ -272,7 +276,7 @@ def repeats(frame: object) -> Iterator[Repeats]:
     """
     for name, column in columns(frame).items():
         named, whole = is_identifier_name(name), whole_numbers(column)
-        numbered = whole is not None and not are_dates(whole) and are_handed_out(whole, name)
+        numbered = whole is not None and are_handed_out(whole, name) and not are_dates(whole)
         if column.dtype.kind != "O" and not named and not numbered:
             continue
         listed = column[~is_missing(column)].tolist()

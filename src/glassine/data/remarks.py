@@ -183,7 +183,7 @@ def _remark_on_numbers(name: str, present: AnyArray) -> str:
     whole = whole_numbers(present)
     if whole is None:
         return ""
-    if are_dates(whole):
+    if lo != hi and are_dates(whole):
         return "dates written as numbers? Leave it out, or keep a number instead, such as a year or an age."
     # Whole numbers of a short range are in too many records each to be handed out.
     if (hi - lo + 1) * ROWS_OF_A_PERSON >= n and are_handed_out(whole, name):
@@ -203,6 +203,8 @@ def _of_codes(codes: Sequence[float], where: str) -> str:
 
 def _codes(present: AnyArray) -> list[Any]:
     """Return numbers of many records that look like codes for missing values: apart from the others, and of a form."""
+    if len(present) < FREQUENT:
+        return []
     least, most = present.min().item(), present.max().item()
     within = [code for code in IN_ORDER if least <= code <= most]
     likely = [code for code in within if np.count_nonzero(present == code) >= FREQUENT]
