@@ -70,6 +70,7 @@ async def main():
             await asyncio.sleep(0.01)
         verdict, worker = time.perf_counter() - began, used() - worker
     task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
     print(json.dumps({"opened": opened, "peak": peak, "verdict": verdict, "worker": worker}))
 
 try:

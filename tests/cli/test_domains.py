@@ -35,7 +35,7 @@ def draft(folder: Path, run: Run, **columns: list[Any]) -> tuple[str, list[str]]
     ("values", "said"),
     [
         ([1000 + i for i in range(N)], "60 different whole numbers in 60 records, an identifier?"),
-        ([1000 + i for i in range(N - 2)] + [1000, 1001], "58 different whole numbers in 60 records"),
+        ([1000 + i for i in range(N - 2)] + [1000, 1001], "58 different values in 60 records"),
         ([float(i) for i in range(N - 1)] + [None], "59 different whole numbers in 59 records"),
         ([f"p{i}" for i in range(N)], "60 different values in 60 records, an identifier?"),
         ([f"2024-03-{1 + i % 28:02}" for i in range(N)], "dates, which can name people."),

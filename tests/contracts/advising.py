@@ -34,6 +34,8 @@ ACTS = re.compile(
 """What a person does in words alone."""
 MAKES = re.compile(r"glassine (scrub|fit|explain make)|etrain")
 """What a sentence says that puts another model in the place of this one."""
+INFERRED = re.compile(r"[Rr]eplace (the|its) inferred")
+"""What a sentence says that asks for public values in place of those of records."""
 INPUT = re.compile(r": `--|^Replace the inferred")
 """What a sentence says that asks for more input."""
 SAME = "the step above also does this"
@@ -119,7 +121,7 @@ class Walk:
         """Do what is said in words alone."""
         if ENDS.search(sentence) or "Add held-out records" in sentence:
             return
-        if quoted and "accept_guarantee = true" not in quoted and "Replace the inferred" not in sentence:
+        if quoted and "accept_guarantee = true" not in quoted and not INFERRED.search(sentence):
             raise AdviceError(f"{quoted} is no step")
         if "ook through" in sentence:
             raise Asked  # a person, who does what no program can
@@ -135,7 +137,7 @@ class Walk:
             self.accept()
         elif "Recode" in sentence:
             shutil.copy(self.folder / "people.csv", self.folder / self.options["--data"])
-        elif "Replace the inferred" in sentence or "eplace its inferred" in sentence:
+        elif INFERRED.search(sentence):
             self.fill_in()
         elif "declare its public range" in sentence:
             self.range(self.subject.target)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from glassine.data.csv_records import texts_of
 from glassine.records import lines
 from glassine.records.headers import CsvDialect, RecordsFile, open_text
 from glassine.records.lines import LineFlag
@@ -49,7 +50,7 @@ def read(
     rows = [row for frame, _ in blocks for row in frame.rows()]
     flags = [int(flag) for _, block in blocks for flag in block]
     assert len(rows) == len(flags)
-    assert text.texts().rows() == rows
+    assert texts_of(text).rows() == rows
     return list(zip(rows, flags, strict=True))
 
 

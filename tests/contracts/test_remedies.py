@@ -66,9 +66,26 @@ NEAR = {
     ),
     "model tree of partykit": (
         "Generalized linear model tree (family: binomial)\n\nModel formula:\ny ~ 1 | a\n",
-        "a model in each leaf",
-        "ctree or rpart",
+        "a regression in each part",
+        "with ctree, rpart or J48",
     ),
+    "Logistic model tree of Weka": ("Logistic model tree \n---\n\na <= 2: LM_1:1/1 (20)\n", "LMT", "J48"),
+    "M5 of Weka": ("M5 pruned model tree:\n\na <= 2 : LM1 (20/30%)\na > 2 : LM2 (30/40%)\n", "M5", "J48"),
+    "Cubist": ("\nCall:\ncubist.default(x = x)\n\n\nCubist [Release 2.07 GPL Edition]\n", "Cubist", "rpart"),
+    "print of C5.0": (
+        "\nCall:\nC5.0(x = x)\n\nClassification Tree\nNumber of samples: 100 \n",
+        "without its tree",
+        r"print\(summary\(model\)\)",
+    ),
+    "rules of C5.0": ("Rules:\n\nRule 1: (60/5, lift 1.2)\n\tage <= 40\n", "rules and stumps", "rules = FALSE"),
+    "trials of C5.0": (
+        "--  Trial 0:  --\n\nDecision tree:\n\n a (9)\n\n--  Trial 1:  --\n\nDecision tree:\n\n b (9)\n",
+        "2 printed trees",
+        "trials = 1",
+    ),
+    "text of R in quotes": ('[1] "Decision tree:"\n', "in quotes", r"cat\(text"),
+    "SQL": ("CASE\n  WHEN a > 1 THEN 'x'\n  ELSE 'y'\nEND\n", "model as code", "was written from"),
+    "Python": ("def predict(record):\n    return 1\n", "model as code", "was written from"),
     "tree of party": (
         "\n\t Conditional inference tree with 2 terminal nodes\n\nResponse:  y \n",
         "R package party",

@@ -345,7 +345,9 @@ def test_a_press_trains_and_charges_once(folder: Path, monkeypatch: pytest.Monke
             **{"records": "records.csv", "domain": "domain.json", "ledger": "budget.sqlite"},
         }
         assert json.loads(served.ask("POST", "/api/work/ledger", asked)[1])["left"] == {"study": [3.0, 3.0]}
-        assert served.ask("POST", "/api/work/spend", {**asked, "epsilon": "-1"})[0] == 422
+        for wrong in ({"epsilon": "-1"}, {"classes": "yes"}, {"range": "3"}, {"range": "0, 3", "kind": "rule-list"}):
+            assert served.ask("POST", "/api/work/spend", {**asked, **wrong})[0] == 422
+        assert not any(event.kind == "charged" for event in served.app.desk.state.events)
         assert Ledger(folder / "budget.sqlite").spent("study") == 0
         assert served.ask("GET", "/api/workbench")[0] == 200
         # Until then, neither this process nor a worker was asked to open the records.
@@ -378,6 +380,14 @@ def test_a_press_trains_and_charges_once(folder: Path, monkeypatch: pytest.Monke
         assert page.count("Output checking in trusted research environments") == 2  # In the tab, and once on the page
         phases = [event.body["phase"] for event in served.app.desk.refresh().events if event.kind == "charged"]
         assert phases == ["begun", "done"]
+        # A number is trained on by its range, where the domain does not declare it.
+        alone = json.dumps({"schema": "glassine.domain/1", "attributes": attributes[1:]})
+        (folder / "alone.json").write_text(alone)
+        served.audited("alone.json")
+        number = {"key": "def456", "target": "age", "range": "0, 120", "domain": "alone.json"}
+        status, body, _ = served.ask("POST", "/api/work/spend", {**asked, **number})
+        assert status == 200, body
+        assert Ledger(folder / "budget.sqlite").spent("study") == 2
     finally:
         served.stop()
 

@@ -91,6 +91,7 @@ def simulated(folder: Path, records: str) -> str:
             ({"classes": ""}, "not public what the column"),
             ({"classes": "", "range": "3"}, "two numbers, the lower first"),
             ({"range": "0, 3"}, "either classes or a range"),
+            ({"classes": "", "range": "0, 3", "kind": "rule-list"}, "rule list predicts classes"),
             ({"domain": "other.json"}, "must be chosen"),
             ({"kind": "forest"}, "column to predict"),
         ):

@@ -23,6 +23,7 @@ from glassine.domain import Category, Domain, Integer, OneOf, Real
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import load_model, to_python, to_sql, tree_from_lightgbm, tree_from_treelite, tree_from_xgboost
 from glassine.formats.boosted.ensemble import picked
+from glassine.formats.boosted.xgboost import ensemble_from_xgboost
 from glassine.models import DecisionTree
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, Node
@@ -109,6 +110,24 @@ def test_the_base_score_of_raw_scores_is_a_score() -> None:
     learner["objective"]["name"] = "binary:logitraw"
     learner["learner_model_param"]["base_score"] = "[-5]"
     assert {cell.evidence.label for cell in tree_from_xgboost(data).cells} == {0}
+
+
+def test_a_booster_of_one_class_says_so() -> None:
+    data = plain("xgboost.json")
+    data["learner"]["learner_model_param"]["base_score"] = "[0E0]"
+    with pytest.raises(InvalidModelError, match=r"records of one class.*base_score=0\.5"):
+        tree_from_xgboost(data)
+
+
+@pytest.mark.parametrize(("best", "said"), [("0", "booster[:1]"), ("99", None), ("-1", None)])
+def test_rounds_behind_the_best_one_are_named(best: str, said: str | None) -> None:
+    data = plain("xgboost_three.json")
+    data["learner"]["attributes"] = {"best_iteration": best}
+    ensemble = ensemble_from_xgboost(data)
+    assert ensemble is not None
+    lines = [line for line in ensemble.published if "stopped early" in line]
+    assert len(lines) == (said is not None)
+    assert said is None or said in lines[0]
 
 
 @pytest.mark.parametrize("change", ["gain", "weight", "leaf", "L1"])

@@ -147,3 +147,36 @@ def test_random_trees_predict_as_the_specification_scores_them(first: int) -> No
                 pytest.fail(f"seed {seed}: read, though evaluators differ on {record}")
             assert ours == theirs, (seed, record)
     assert n_read > 35
+
+
+LEVELS = '<Value value="low"/><Value value="mid"/><Value value="high"/>'
+
+
+def ordinal(optype: str, operator: str, opposite: str, value: str) -> bytes:
+    """Return a tree that compares a text with a level of an ordinal field."""
+    nodes = "".join(
+        f'<Node score="{score}"><SimplePredicate field="o" operator="{test}" value="{value}"/></Node>'
+        for score, test in (("no", operator), ("yes", opposite))
+    )
+    return (
+        '<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>'
+        f'<DataField name="o" optype="{optype}" dataType="string">{LEVELS}</DataField>'
+        '<DataField name="y" optype="categorical" dataType="string"/></DataDictionary>'
+        '<TreeModel functionName="classification"><MiningSchema><MiningField name="o"/>'
+        '<MiningField name="y" usageType="target"/></MiningSchema>'
+        f'<Node score="no"><True/>{nodes}</Node></TreeModel></PMML>'
+    ).encode()
+
+
+@pytest.mark.parametrize("value", ["low", "mid", "high"])
+@pytest.mark.parametrize(("operator", "opposite"), [("lessOrEqual", "greaterThan"), ("lessThan", "greaterOrEqual")])
+def test_levels_of_an_ordinal_field_stand_in_the_order_of_the_file(operator: str, opposite: str, value: str) -> None:
+    levels = ["low", "mid", "high"]
+    tree = tree_from_pmml(ordinal("ordinal", operator, opposite, value))
+    below = [at < levels.index(value) or (at == levels.index(value) and "Equal" in operator) for at in range(3)]
+    assert tree.predict({"o": np.array(levels, dtype=object)}).tolist() == ["no" if low else "yes" for low in below]
+
+
+def test_values_without_an_order_are_not_compared() -> None:
+    with pytest.raises(UnsupportedModelError, match="whose order is not stated"):
+        tree_from_pmml(ordinal("categorical", "lessOrEqual", "greaterThan", "mid"))

@@ -9,7 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Domain, Ledger, Policy, as_model, audit
 from glassine.errors import PrivacyLeakWarning, UnsupportedModelError
@@ -70,3 +73,11 @@ def test_a_search_over_anything_else_is_refused() -> None:
     search = GridSearchCV(SVC(), {"C": [1.0]}, cv=2).fit(FRAME, LABELS)
     with pytest.raises(UnsupportedModelError, match="GridSearchCV of SVC is not supported"):
         as_model(search)
+
+
+def test_a_pipeline_may_end_with_another() -> None:
+    rows = RNG.normal(0, 1, (200, 2))
+    inner = make_pipeline(MinMaxScaler(), make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3)))
+    search = GridSearchCV(make_pipeline(StandardScaler(), inner), {}, cv=2).fit(rows, rows[:, 0] > rows[:, 1])
+    model = as_model(search)
+    assert model.predict(rows).tolist() == search.predict(rows).tolist()

@@ -108,6 +108,9 @@ ODD_TYPES: dict[str, tuple[list[Any], Make]] = {
     "JSON": odd(WORDS, extended(pa.json_())),
     "numbers of another type": odd(NUMBERS, extended(Miles())),
     "DuckDB's large": odd((1, 2**100, None), of_duckdb("1::HUGEINT", f"{2**100}::HUGEINT", "NULL")),
+    "DuckDB's unsigned": odd(
+        (1, 2**127, 2**128 - 1, None), of_duckdb("1::UHUGEINT", f"{2**127}", f"{2**128 - 1}", "NULL")
+    ),
     "DuckDB's enumerated": odd(WORDS, of_duckdb("'a'::ENUM('a', '1')", "'1'", "NULL")),
     "DuckDB's identifiers": odd(("00000000-0000-0000-0000-000000000001",), of_duckdb(f"'{'0' * 31}1'::UUID")),
     "DuckDB's intervals": odd(([1], None), of_duckdb("INTERVAL 1 DAY", "NULL")),

@@ -43,7 +43,7 @@ from glassine.cli.process import uninterrupted
 from glassine.cli.progress import Display
 from glassine.cli.reading import input_files, opened, read_domain, read_policy, with_inputs
 from glassine.cli.searching import check_search, depth_of
-from glassine.cli.steps import WRITTEN, option_of
+from glassine.cli.steps import OF_ANOTHER, WRITTEN, option_of
 from glassine.cli.training import (
     TrainingFile,
     check_public,
@@ -435,10 +435,13 @@ def report_on(
         model, settings = load_file(written, estimator.domain_), AuditSettings(retrainable=True)
         findings = audit(model, domain=estimator.domain_, data=data, policy=limits, settings=settings)
         records = {} if data is None else {"data": shared.data}
-        options = {"target": shared.target, WRITTEN: shlex.join(shared.written.words)}
+        options = {"target": shared.target, WRITTEN: shlex.join(shared.written.words), OF_ANOTHER: "yes"}
         named = with_inputs(findings, {"model": written, **files}, records, options=options)
         own_options = () if shared.summary is not None else request.parameters
         own = [in_own_command(one, sys.argv[1:], own_options) for one in named.advice]
+        if any(one.retraining is not None and not one.retraining.parameters for one in named.advice):
+            # What makes the guarantee void is mended first, and the domain with it.
+            own = [one for one in own if one.action != "domain"]
         findings = replace(named, advice=tuple(own), inputs=input_files(model=written, **files))
         write_report(findings, shared.files.report or Path(), title=shared.files.output.name)
     except GlassineError as error:

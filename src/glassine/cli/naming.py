@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from glassine.cli.steps import CLASSES, DRAFT, NUMBERS, Given, accepting, is_given, option_of, step_of
+from glassine.cli.steps import CLASSES, DRAFT, NUMBERS, OF_ANOTHER, Given, accepting, free, is_given, option_of, step_of
 from glassine.errors import GlassineError, speaks_plainly
 
 if TYPE_CHECKING:
@@ -145,16 +145,20 @@ def in_own_command(remedy: Remedy, typed: Sequence[str], parameters: Collection[
         return remedy
     options = {option_of(name): f"{value:g}" for name, value in again.parameters.items()}
     private = ["--not-private"] if "--epsilon" in options else []
-    words, drafts = _without(typed, [*options, *private] or VOIDING), []
+    words = _without(typed, [*options, *private] or VOIDING)
     if not options and len(words) == len(typed):
         return remedy
+    first = ""
     if not options and "--domain" not in {word.partition("=")[0] for word in words}:
-        words += ["--domain", DRAFT[True]]
-        drafts = [f"; {DRAFT[True]} is a draft by `glassine domain infer RECORDS` with public values"]
+        # A domain that a person has yet to make public: the fit would be refused before.
+        draft = free(DRAFT[True])
+        drafting = shlex.join(["glassine", "domain", "infer", *words[2:3], "-o", draft])
+        first = f"draft a domain with `{drafting}`, replace its inferred values by public ones, and only then run "  # noqa: S608 - no SQL
+        words += ["--domain", draft]
     words += [word for option in options.items() for word in option]
-    step = f"`{shlex.join(['glassine', *words, *['--overwrite'] * ('--overwrite' not in words)])}`"
+    step = f"{first}`{shlex.join(['glassine', *words, *['--overwrite'] * ('--overwrite' not in words)])}`"
     piece = again.piece or remedy.step
-    text = remedy.text.replace(piece, step if options else f"{piece}: {step}{''.join(drafts)}")
+    text = remedy.text.replace(piece, step if options else f"{piece}: {step}")
     sums = "" if "--not-private" in typed else " The budgets of both fits add up."
     public = remedy.text.public if isinstance(remedy.text, CheckerText) else remedy.text
     return replace(remedy, text=CheckerText(text + sums, public), plain=CheckerText(remedy.plain + sums, remedy.plain))
@@ -212,7 +216,8 @@ def in_commands(
         )
     if findings.requests and findings.verdict == "inconclusive" and findings.guarantee is None:
         options = OPTIONS_OF_KINDS.get(findings.subject.kind, OPTIONS_OF_LEAVES)
-        advice = (*advice, Remedy(text=f"Pass what the publisher answers: {options}.", plain=ANSWERS_PLAIN))
+        to = f" to `glassine audit {Given(files)['model']}`" if files.get(OF_ANOTHER) and "model" in files else ""
+        advice = (*advice, Remedy(text=f"Pass what the publisher answers{to}: {options}.", plain=ANSWERS_PLAIN))
     policies = tuple(
         entry if entry.remedy is None else replace(entry, remedy=_of_line(entry.remedy, advice, files, records))
         for entry in findings.policies

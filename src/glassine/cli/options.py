@@ -130,7 +130,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
     def run(**values: Any) -> None:
         with (
-            spoken_by(OF_AUDITS),
+            spoken_by(of_audits),
             in_options(options_of("memory_limit", "cpu_limit")),
             contextlib.ExitStack() as limited,
         ):
@@ -144,10 +144,21 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             function(**gathered)
 
     flat = [one for each in parameters for one in _options(each.name, hints[each.name], each.default, None)]
+    own = {option_of(one.name) for one in flat} | {word for one in flat for word in _declared(one)}
+    # What another command prints of an audit says whose option it is.
+    of_audits = {
+        name: said if said in own or not said.startswith("--") else f"glassine audit ... {said}"
+        for name, said in OF_AUDITS.items()
+    }
     run.__doc__ = function.__doc__
     run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]  # inspect reads it, typeshed lacks it
     run.__annotations__ = {one.name: one.annotation for one in flat}
     return run
+
+
+def _declared(parameter: inspect.Parameter) -> tuple[str, ...]:
+    """Return the names of an option, where they are not that of its parameter."""
+    return tuple(get_args(parameter.annotation)[1].param_decls or ())
 
 
 def _options(name: str, hint: object, default: object, heading: str | None) -> Iterator[inspect.Parameter]:

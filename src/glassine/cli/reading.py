@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import in_commands, in_options, listed, nearest
-from glassine.cli.steps import READING
+from glassine.cli.steps import INFERRED, OF_ANOTHER, READING
 from glassine.cli.writing import tell
 from glassine.domain import Category, Domain, OneOf, Real
 from glassine.errors import (
@@ -356,6 +356,9 @@ def with_inputs(
     # A target without records is that of the domain.
     typed = (READING, "n_records", *(("target",) if data is None else ()))
     names |= {role: (options or {}).get(role) or "" for role in typed}
+    domain = read_domain(files.get("domain"))
+    names[INFERRED] = "yes" if domain is not None and domain.inferred else ""
+    names[OF_ANOTHER] = (options or {}).get(OF_ANOTHER) or ""
     inputs, findings = input_files(**files, **records), in_commands(findings, names, of_records)
     if findings.holder is None:
         return replace(findings, inputs=inputs)

@@ -42,7 +42,7 @@ from glassine.cli.reading import (
     unopened,
     with_inputs,
 )
-from glassine.cli.steps import WRITTEN
+from glassine.cli.steps import OF_ANOTHER, WRITTEN
 from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
 from glassine.errors import CostLimitError, GlassineError, InvalidParameterError, Text, worded
 from glassine.files import FileContent, read_once
@@ -154,7 +154,7 @@ def scrub_command(
         records = sealed if private else counted
         progress("scrubbing")
         files = {"domain": domain_file, "policy": policy_file}
-        options = {"target": target, "person": person, WRITTEN: shlex.join(written.words)}
+        options = {"target": target, "person": person, WRITTEN: shlex.join(written.words), OF_ANOTHER: "yes"}
 
         def read_from(findings: Findings, file: FileContent) -> Findings:
             inputs = {"model": file, **files}

@@ -55,9 +55,15 @@ LEARNERS = {"tree": "tree", "rule list": "rule-list", "additive model": "additiv
 """Commands of private learners, by kind of subject."""
 PRIVATE, EXPLAINED = "private.json", "explained.json"
 """Where a private model and a release go."""
+AUDIT_AGAIN = "audit again for the command"
+"""What follows a domain that a person must complete: a command before that would be refused."""
 
 WRITTEN, READING, CLASSES, NUMBERS = "written", "reading", "classes", "numbers"
 """Roles of options that say how records are written and how the model is read, as typed; of classes, or of none."""
+
+INFERRED, OF_ANOTHER = "inferred", "of another"
+"""Roles that say that the domain still has values of records, so that no private fit takes it, and that an audit was
+printed by another command, which has no options of audits."""
 
 
 class Given:
@@ -69,6 +75,7 @@ class Given:
     def __init__(self, files: Mapping[str, str] | None) -> None:
         named = {role: name for role, name in (files or {}).items() if name and "`" not in name}
         self.options = {role: named.pop(role, "") for role in (WRITTEN, READING)}
+        self.inferred, self.of_another = bool(named.pop(INFERRED, "")), bool(named.pop(OF_ANOTHER, ""))
         self.plain = named
         self.names = {role: shlex.quote(name) for role, name in named.items()}
 
@@ -175,6 +182,10 @@ def _of_audit(remedy: Remedy, stated: Given) -> str:
             pieces.append(f"`--clean-copy {free(stated.names.get('clean copy', 'FILE'))}`")
         else:
             pieces += [f"`{option}`" for option in _options({name: value})]
+    if stated.of_another and "domain" in stated and "model" in stated:
+        read = stated.read("data", "target", "person", "policy")
+        words = ["glassine audit", stated["model"], f"--domain {stated['domain']}", *read]
+        return f"`{' '.join([*words, *(piece.strip('`') for piece in pieces)])}`"
     return ", ".join(pieces)
 
 
@@ -189,7 +200,11 @@ def _of_scrub(remedy: Remedy, stated: Given) -> str:
 
 
 def _of_fit(remedy: Remedy, stated: Given) -> str:
-    """Return the command that trains a private model in place of this one."""
+    """Return the command that trains a private model in place of this one; before that, what its domain lacks."""
+    if "domain" in stated and stated.inferred:
+        return f"replace the inferred ranges and categories of `{stated['domain']}` by public ones, then {AUDIT_AGAIN}"
+    if "domain" not in stated and "data" in stated:
+        return f"pass a public domain first, `--domain FILE`, then {AUDIT_AGAIN}"
     parameters = dict(remedy.parameters)
     learner, epsilon = str(parameters.pop("model", "tree")), parameters.pop("epsilon", 1)
     # Who counts people wants a guarantee for people: how many records of each are kept is for the user to say.
@@ -198,7 +213,7 @@ def _of_fit(remedy: Remedy, stated: Given) -> str:
         f"glassine fit {learner}",
         stated.names.get("data", "RECORDS"),
         f"--target {stated.names.get('target', 'COLUMN')}",
-        f"--domain {stated.draft if 'data' in stated else stated.names.get('domain', 'FILE')}",
+        f"--domain {stated.names.get('domain', 'FILE')}",
         stated.predicted,
         *person,
         *_options({"epsilon": epsilon, **parameters}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from glassine.data.record_table import columns
 from glassine.domain.attributes import Binary, Real
 from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
-from glassine.records.arrays import AnyArray, Array
+from glassine.records.arrays import AnyArray
 from glassine.records.headers import DATE
 
 __all__ = ["Repeats", "identifies", "identifying", "is_identifier_name", "repeats"]
@@ -24,10 +24,11 @@ MANY_VALUES = 20
 """Values of a column beyond which they may name people."""
 
 NEARLY_ALL = 0.95
-"""Share of different values from which whole numbers look like numbers of records."""
+"""Share of different values from which few whole numbers look like numbers of records."""
 
-DIGITS = 6
-"""Digits from which whole numbers of one length may be those of people: postcodes have fewer."""
+DIGITS, LONG_DIGITS = 6, 9
+"""Digits from which whole numbers of one length may be those of people where they recur, and where none does: postcodes
+have fewer than six, amounts and measurements fewer than nine."""
 
 SHARE = 10
 """Texts with more different values than a tenth of the records may identify people, for any attribute name."""
@@ -38,6 +39,21 @@ ROWS_OF_A_PERSON = 5
 UNEVEN = 0.1
 """Largest gap between the distribution of numbers of people and an even one; of amounts it is .4 and more."""
 
+CHANCE = 10
+"""Pairs of equal numbers, or numbers left out, that chance must explain before more or fewer of them say anything."""
+
+BEYOND, BELOW = 3, 4
+"""Times that equal numbers must be more than chance makes them, or fewer, to be those of people."""
+
+NEAR = 50
+"""Parts of a range within which amounts are as frequent as one another, so that near ones say how many are equal."""
+
+ROUND = 0.3
+"""Share of numbers that do not end in 0 or 5 below which they are rounded amounts; of other numbers it is .8."""
+
+PLACES = frozenset({"area", "commune", "district", "plz", "post", "postal", "postcode", "tract", "zip", "zipcode"})
+"""A name with one of these words is that of a place, which many people share."""
+
 FEW_CODES = 200
 """Different codes, such as postcodes of districts, from which a column of them may name people."""
 
@@ -46,6 +62,9 @@ SHARE_OF_WORDS = 20
 
 COMMA = re.compile(r"\s*[+-]?(\d*|\d{1,3}([.'\u2019 \u00a0\u202f]\d{3})+),\d+\s*", flags=re.ASCII)
 """A number with a decimal comma."""
+
+WHOLE = re.compile(r"\s*[+-]?(0|[1-9]\d{0,17})\s*", flags=re.ASCII)
+"""A whole number of 64 bits in its usual spelling; with a zero before it, it is a code."""
 
 DATE_NUMBER = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", flags=re.ASCII)
 
@@ -64,6 +83,9 @@ NUMBERED = frozenset({"cliente", "fall", "kunden", "mitarbeiter", "paciente", "p
 """A name that is one of these words with a number is that of an identifier; alone it can be a number of people."""
 
 NUMBERS = frozenset({"code", "id", "key", "nbr", "no", "nr", "num", "number", "numero", "nummer"})
+
+JOINED = frozenset({f"{who}id" for who in PEOPLE} | {f"{who}{number}" for who in NUMBERED for number in NUMBERS})
+"""Words of which two make one: a name that ends with one of these is that of an identifier."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +106,11 @@ class Repeats:
         )
 
 
+def _words(name: str) -> list[str]:
+    """Return the words of a name in small letters, without numbers."""
+    return [part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
+
+
 def is_identifier_name(name: str) -> bool:
     """Return whether a column's name is that of an identifier.
 
@@ -94,13 +121,10 @@ def is_identifier_name(name: str) -> bool:
     >>> [is_identifier_name(name) for name in ("Patienten-Nr", "Kundennummer", "Personen")]
     [True, True, False]
     """
-    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)
-    words = [part.lower() for part in parts if not part.isdigit()]
+    words = _words(name)
     if not words:
         return False
-    if IDENTIFIER_WORDS & set(words) or any(words[-1] == f"{who}id" for who in PEOPLE):
-        return True
-    if any(words[-1] == f"{who}{number}" for who in NUMBERED for number in NUMBERS):
+    if not IDENTIFIER_WORDS.isdisjoint(words) or words[-1] in JOINED:
         return True
     return words[0] in PEOPLE | (NUMBERED if words[1:] else set()) and set(words[1:]) <= NUMBERS
 
@@ -129,24 +153,90 @@ def names_people(name: str, n_values: int, n_records: int) -> bool:
     return of_people or n_values > FEW_CODES or n_values * SHARE >= n_records
 
 
-def are_handed_out(values: Array, n_records: int) -> bool:
-    """Return whether different whole numbers look like those of people: many, and evenly spread, as amounts are not.
+def are_handed_out(values: AnyArray, name: str = "") -> bool:
+    """Return whether whole numbers, shape (n,), look like those of people or records, and not like a quantity.
+
+    Numbers that are handed out are many and even, and chance does not explain how often they recur: none of a range is
+    left out, none is used twice, or they recur for the records of a person. The name decides what could be either:
+    ``days_since`` from 0 to 3,650 is a quantity, ``policy_nbr`` is none.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> are_handed_out(np.unique(rng.integers(100, 2 * 10**8, 12_000)), 20_000)
+    >>> are_handed_out(rng.choice(rng.integers(100, 2 * 10**8, 12_000), 20_000))
     True
-    >>> are_handed_out(np.unique((rng.lognormal(12, 0.5, 12_000)).astype(int)), 20_000)
-    False
+    >>> are_handed_out(rng.lognormal(12, 0.5, 20_000).astype(int)), are_handed_out(rng.permutation(20_000))
+    (False, True)
+    >>> days = rng.integers(0, 3651, 10_000)
+    >>> are_handed_out(days, "days_since"), are_handed_out(days, "policy_nbr")
+    (False, True)
     """
-    # Shapes: values (v,), rising.
-    n_values = len(values)
-    if n_values <= FEW_CODES or n_values * ROWS_OF_A_PERSON < n_records:
+    # Shapes: distinct, counts and places (k,).
+    if (n := len(values)) <= MANY_VALUES:
         return False
-    # How far their distribution is from that of numbers which were drawn or counted up.
-    places = (values - values[0]) / (values[-1] - values[0])
-    return bool(np.abs(places - np.linspace(0, 1, n_values)).max() <= UNEVEN)
+    distinct, counts = np.unique(values, return_counts=True)
+    k = len(distinct)
+    if k <= MANY_VALUES or k * ROWS_OF_A_PERSON < n or PLACES & set(_words(name)):
+        return False
+    # Unsigned, as a range of 64 bits has no signed length.
+    places = distinct.astype(np.uint64) - distinct.astype(np.uint64)[0]
+    span = int(places[-1]) + 1
+    left_out = span * math.exp(-n / span)
+    if left_out >= CHANCE and (span - k) * 2 < left_out and (k > FEW_CODES or k >= NEARLY_ALL * n):
+        return True
+    even = bool(np.abs(places / (span - 1) - np.linspace(0, 1, k)).max() <= UNEVEN)
+    length = _common_length(distinct)
+    if k <= FEW_CODES and length < DIGITS:
+        return False
+    if is_numbered(name):
+        return even or length >= DIGITS
+    # Amounts recur because people round them; what is not round recurs by chance alone.
+    unround = ~np.isin(distinct % 10, (0, 5))
+    places, counts = places[unround], counts[unround]
+    if counts.sum() < ROUND * n:
+        return False
+    equal, near = float((counts * (counts - 1) / 2).sum()), max(CHANCE, span // NEAR)
+    until, below = np.searchsorted(places, places + np.uint64(near), "right"), np.append(0, np.cumsum(counts))
+    # Two numbers are equal half as often as they are at a certain distance; of ten endings eight are looked at.
+    expected = float((counts * (below[until] - below[1:])).sum()) / near / 2 / 0.8
+    if expected >= CHANCE and equal * BELOW < expected:
+        return True
+    if equal > BEYOND * expected + CHANCE:
+        return even or length >= DIGITS
+    return expected < 1 and int(distinct[-1]) >= 10 ** (LONG_DIGITS - 1) and (even or length >= LONG_DIGITS)
+
+
+def is_numbered(name: str) -> bool:
+    """Return whether a name ends as that of a number which something is known by.
+
+    Examples
+    --------
+    >>> [is_numbered(name) for name in ("KD_NR", "policy_nbr", "Vertragsnummer", "number_of_visits", "postcode")]
+    [True, True, True, False, False]
+    """
+    last = _words(name)[-1:]
+    return bool((NUMBERS - {"code"}) & set(last)) or any(word.endswith(("nummer", "number")) for word in last)
+
+
+def _common_length(distinct: AnyArray) -> int:
+    """Return how many digits all whole numbers have, 0 if they differ or one is negative; rising, shape (k,)."""
+    least, most = str(distinct[0]), str(distinct[-1])
+    return len(most) if len(least) == len(most) and distinct[0] >= 0 else 0
+
+
+def written_numbers(counts: Mapping[str, int]) -> AnyArray:
+    """Return the whole numbers that texts write, each as often as its text; shape (n,)."""
+    return np.repeat(np.array([int(text) for text in counts], dtype=np.int64), list(counts.values()))
+
+
+def whole_numbers(column: AnyArray) -> AnyArray | None:
+    """Return the present values of a column of whole numbers, None of another one."""
+    if column.dtype.kind == "i":
+        return column
+    present = column[~is_missing(column)] if column.dtype.kind == "f" else column[:0]
+    if not len(present) or np.abs(present).max() >= 2**53 or not np.array_equal(present, np.trunc(present)):
+        return None
+    return present.astype(np.int64)
 
 
 def identifying(domain: Domain) -> tuple[str, ...]:
@@ -168,12 +258,13 @@ def _are_measured(texts: Iterable[str]) -> bool:
     return len(listed) - n <= max(1, len(listed) // SHARE_OF_WORDS)
 
 
-def _are_numbers_of_people(column: AnyArray) -> bool:
-    """Return whether whole numbers look handed out: all as long as one another, and longer than most quantities."""
-    if column.dtype.kind != "i" or len(column) == 0 or column.min() < 10 ** (DIGITS - 1):
+def are_dates(whole: AnyArray) -> bool:
+    """Return whether whole numbers, shape (n,), are all dates such as 20260131; the ends of other columns say so."""
+    if not len(whole) or (least := whole.min()) == (most := whole.max()):
         return False
-    least, most = str(column.min()), str(column.max())
-    return len(least) == len(most) and not (DATE_NUMBER.fullmatch(least) and DATE_NUMBER.fullmatch(most))
+    if not all(DATE_NUMBER.fullmatch(str(end)) for end in (least, most)):
+        return False
+    return all(DATE_NUMBER.fullmatch(str(value)) for value in np.unique(whole).tolist())
 
 
 def repeats(frame: object) -> Iterator[Repeats]:
@@ -184,10 +275,8 @@ def repeats(frame: object) -> Iterator[Repeats]:
     none: this is for those who hold the records, and must not be published.
     """
     for name, column in columns(frame).items():
-        named = is_identifier_name(name)
-        numbered = _are_numbers_of_people(column)
-        if column.dtype.kind == "i" and not numbered:
-            numbered = are_handed_out(np.unique(column).astype(float), len(column))
+        named, whole = is_identifier_name(name), whole_numbers(column)
+        numbered = whole is not None and are_handed_out(whole, name) and not are_dates(whole)
         if column.dtype.kind != "O" and not named and not numbered:
             continue
         listed = column[~is_missing(column)].tolist()
@@ -200,7 +289,11 @@ def repeats(frame: object) -> Iterator[Repeats]:
         n_records, most = sum(counts.values()), max(counts.values(), default=0)
         named = named and names_people(name, len(counts), n_records)
         many = len(counts) > max(MANY_VALUES, n_records // SHARE)
-        likely = numbered or (all(isinstance(value, str) for value in counts) and not _are_measured(counts))
+        texts = all(isinstance(value, str) for value in counts)
+        if texts and all(WHOLE.fullmatch(value) for value in counts):
+            # Whole numbers that a file keeps as texts are judged as numbers.
+            numbered, texts = are_handed_out(written_numbers(counts), name), False
+        likely = numbered or (texts and not _are_measured(counts))
         if len(counts) > 1 and (named or (many and likely)) and ((alike := spelled_alike(counts)) or most > 1):
             yield Repeats(column=name, n_records=n_records, n_values=len(counts), most=most, alike=alike)
 
@@ -226,7 +319,12 @@ def identifies(name: str, column: AnyArray) -> bool:
     >>> clients, amounts = rng.integers(1000, 2 * 10**8, 9_000), rng.lognormal(8, 1, 9_000).round()
     >>> identifies("client_nbr", clients), identifies("credit_amount", amounts), identifies("client_nbr", clients % 8)
     (True, False, False)
+    >>> identifies("KD_NR", clients), identifies("KD_NR", clients % 8)
+    (True, False)
     """
+    whole = whole_numbers(column)
+    if whole is not None and is_numbered(name) and are_handed_out(whole, name):
+        return True
     if not is_identifier_name(name):
         return False
     present = column[~is_missing(column)]

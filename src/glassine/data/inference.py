@@ -66,13 +66,16 @@ def _infer_column(name: str, column: AnyArray) -> Attribute:
     # Types are few, and asked for once: most of the time of a long column would go into asking each value.
     kinds = set(map(type, present.tolist())) if column.dtype.kind == "O" else set()
     whole = column.dtype.kind == "i" or (bool(kinds) and all(issubclass(k, int) and k is not bool for k in kinds))
-    if whole and not (present.min() >= 0 and present.max() <= 1):
-        return Integer(int(present.min()), int(present.max()), missing=missing, inferred=True)
-    if column.dtype.kind in "if":
-        numbers = present.astype(float)
+    if whole:
+        least, most = int(present.min()), int(present.max())
+        if least >= 0 and most <= 1:
+            return Binary(missing=missing, inferred=True)
+        return Integer(least, most, missing=missing, inferred=True)
+    if column.dtype.kind == "f":
+        numbers = present
         if not np.isfinite(numbers).all():
             raise InvalidDataError(f"column {name!r} holds an infinite value.", remedy="Clip it to its public bounds.")
-        if np.isin(numbers, (0, 1)).all():
+        if ((numbers == 0) | (numbers == 1)).all():
             return Binary(missing=missing, inferred=True)
         decimals = _decimals(numbers)
         lo, hi = float(numbers.min()), float(numbers.max())

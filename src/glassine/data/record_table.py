@@ -108,12 +108,12 @@ class RecordTable(Opened):
         """
         if len(self.frame) == 0:
             raise InvalidDataError(NO_RECORDS)
-        for name in self.frame.columns:
-            if not isinstance(name, str):
-                raise InvalidDataError(f"columns must be named by strings, got {name!r}.", remedy="Rename it.")
-        if not self.values.keys() >= set(self.frame.columns):
+        names = self.frame.columns
+        if not self.values.keys() >= set(names):
             # One walk: to look a column up by its name takes some frames a walk over all of them.
-            for name, series in zip(self.frame.columns, self.frame.iter_columns(), strict=True):
+            for name, series in zip(names, self.frame.iter_columns(), strict=True):
+                if not isinstance(name, str):
+                    raise InvalidDataError(f"columns must be named by strings, got {name!r}.", remedy="Rename it.")
                 if name not in self.values:
                     if name not in self.plain:
                         self.plain[name] = as_they_are(series)
@@ -121,7 +121,7 @@ class RecordTable(Opened):
                     self.values[name] = (
                         self.plain[name] if attribute is None else as_declared(self, name, attribute, self.plain[name])
                     )
-        return {name: self.values[name] for name in self.frame.columns}
+        return {name: self.values[name] for name in names}
 
     # People where persons are stated, else records: what findings count.
 
@@ -188,7 +188,8 @@ class RecordTable(Opened):
 
     def restrict(self, names: Iterable[str]) -> RecordTable:
         """Return some of the columns, in the given order, with what was made of them."""
-        return replace(self, frame=self.frame.select(list(names)))
+        chosen = list(names)
+        return self if chosen == self.frame.columns else replace(self, frame=self.frame.select(chosen))
 
     def by(self, attributes: Mapping[str, Attribute]) -> RecordTable:
         """Return the same records, whose values are read by some attributes; those that were declared before stay."""

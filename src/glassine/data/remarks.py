@@ -12,17 +12,18 @@ import numpy as np
 
 from glassine.data.identifiers import (
     COMMA,
-    DATE_NUMBER,
     FEW_CODES,
     MANY_VALUES,
-    NEARLY_ALL,
     ROWS_OF_A_PERSON,
     SHARE,
     SHARE_OF_WORDS,
+    are_dates,
     are_handed_out,
     is_identifier_name,
     is_number,
     names_people,
+    whole_numbers,
+    written_numbers,
 )
 from glassine.data.person_counts import plain
 from glassine.data.record_table import columns
@@ -113,7 +114,9 @@ def _remark(name: str, column: AnyArray) -> str:
             )
         zeros = any(re.match("0[0-9]", value.strip()) for value in values)
         what = "whole numbers that begin with 0, such as postcodes," if zeros else "whole numbers"
-        many = f": {len(values):,} different values, an identifier? Leave it out" if len(values) > FEW_CODES else ""
+        amounts = not zeros and not are_handed_out(written_numbers(by_text), name)
+        accused = len(values) > FEW_CODES and not amounts
+        many = f": {len(values):,} different values, an identifier? Leave it out" if accused else ""
         return f"{what} kept as texts{many}. Declare an integer by hand if they are quantities."
     if odd and len(odd) <= max(1, len(values) // SHARE_OF_WORDS) and len(odd) < len(values):
         return Text(
@@ -175,19 +178,17 @@ def _remark_on_numbers(name: str, present: AnyArray) -> str:
             return NAMED.format(number)
     if codes := _codes(present):
         return _of_codes(codes, "far from the other values")
-    if not (math.isfinite(lo) and math.isfinite(hi) and np.array_equal(present, np.trunc(present))):
+    if not (math.isfinite(lo) and math.isfinite(hi)):
         return ""
-    dated = lo != hi and DATE_NUMBER.fullmatch(str(int(lo))) and DATE_NUMBER.fullmatch(str(int(hi)))
-    # Whole numbers of a short range are in too many records each to be handed out.
-    few = hi - lo + 1
-    if not dated and few * ROWS_OF_A_PERSON < n and few < NEARLY_ALL * n:
+    whole = whole_numbers(present)
+    if whole is None:
         return ""
-    distinct = np.unique(present)
-    if dated and all(DATE_NUMBER.fullmatch(str(int(value))) for value in distinct.tolist()):
+    if lo != hi and are_dates(whole):
         return "dates written as numbers? Leave it out, or keep a number instead, such as a year or an age."
-    handed_out = are_handed_out(distinct.astype(float), n)
-    if handed_out or (len(distinct) > MANY_VALUES and len(distinct) >= NEARLY_ALL * n):
-        return f"{len(distinct):,} different whole numbers in {n:,} records, an identifier? Leave it out."
+    # Whole numbers of a short range are in too many records each to be handed out.
+    if (hi - lo + 1) * ROWS_OF_A_PERSON >= n and are_handed_out(whole, name):
+        n_values = len(np.unique(whole))
+        return f"{n_values:,} different whole numbers in {n:,} records, an identifier? Leave it out."
     return ""
 
 
@@ -202,6 +203,8 @@ def _of_codes(codes: Sequence[float], where: str) -> str:
 
 def _codes(present: AnyArray) -> list[Any]:
     """Return numbers of many records that look like codes for missing values: apart from the others, and of a form."""
+    if len(present) < FREQUENT:
+        return []
     least, most = present.min().item(), present.max().item()
     within = [code for code in IN_ORDER if least <= code <= most]
     likely = [code for code in within if np.count_nonzero(present == code) >= FREQUENT]

@@ -61,6 +61,8 @@ def _range(asked: Mapping[str, Any]) -> tuple[float, float] | None:
         low = high = math.nan
     if not -math.inf < low < high < math.inf:
         raise RefusedActionError("a range is two numbers, the lower first, such as 0, 100.", field="range")
+    if text_of(asked, "kind") == "rule-list":
+        raise RefusedActionError("a rule list predicts classes.", remedy="Choose another kind.", field="kind")
     if text_of(asked, "classes"):
         raise RefusedActionError("a column has either classes or a range.", remedy="Leave one out.", field="range")
     return low, high
@@ -392,6 +394,7 @@ class Workbench:
             raise RefusedActionError("epsilon must be a number above 0, up to 100.", field="epsilon")
         domain, ledger = (self._file_of(text_of(asked, name)) for name in ("domain", "ledger"))
         records = self._records(text_of(asked, "records"))
+        classes, limits = _classes(asked), _range(asked)
         if values["key"] in self._desk.state.charges:
             raise RefusedActionError(
                 "this press began a training already; it charges once.",
@@ -403,8 +406,8 @@ class Workbench:
         public = f"domain{os.path.splitext(domain.name)[1]}"
         words = (
             *("fit", values["kind"], f"./{records}", "--target", values["target"]),
-            *((f"--classes={','.join(classes)}",) if (classes := _classes(asked)) else ()),
-            *((f"--target-range={limits[0]!r},{limits[1]!r}",) if (limits := _range(asked)) else ()),
+            *((f"--classes={','.join(classes)}",) if classes else ()),
+            *((f"--target-range={limits[0]!r},{limits[1]!r}",) if limits else ()),
             *("--domain", public, "--epsilon", values["epsilon"]),
             *("--ledger", str(self._desk.folder.path / ledger.name), "--dataset", values["account"]),
             *("-o", "model.json", "--certificate", "certificate.json"),

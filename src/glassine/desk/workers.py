@@ -21,7 +21,7 @@ from typing import Any
 from glassine.desk.confined import WALL
 from glassine.desk.folder import NOT_FOLLOWED
 from glassine.desk.rooms import PREFIX, JobRoom, clear_rooms
-from glassine.errors import DeskError, GlassineError, quoted
+from glassine.errors import PLAIN, DeskError, GlassineError, quoted
 
 MEMORY = 4_000_000_000
 """Bytes of address space; libraries reserve far more than they use."""
@@ -239,7 +239,8 @@ class Workers:
             waiting.cancel()
             await asyncio.wait({waiting})
         errors = _read(folder / ".err").decode(errors="replace").strip().splitlines()
-        message = NAMED.sub("", errors[-1]) if errors else ""
+        # What the parser of the command line says, in words.
+        message = PLAIN.spelled(NAMED.sub("", errors[-1])) if errors else ""
         written = {name: _read(folder / name) for name in job.writes if (folder / name).is_file()}
         return Done(
             status=status,
@@ -282,19 +283,24 @@ class Workers:
         limits = (str(MEMORY), str(SECONDS))
         command = [sys.executable, "-P", "-m", "glassine.desk.confined", *limits, job.module, *job.words]
         with (folder / ".out").open("wb") as out, (folder / ".err").open("wb") as said:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                cwd=folder / job.inside,
-                env={**ENVIRONMENT, "HOME": str(folder), "PATH": os.defpath},
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=out,
-                stderr=said,
-                start_new_session=True,
-                pass_fds=tuple(job.opens.values()),
+            starting = asyncio.ensure_future(
+                asyncio.create_subprocess_exec(
+                    *command,
+                    cwd=folder / job.inside,
+                    env={**ENVIRONMENT, "HOME": str(folder), "PATH": os.defpath},
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=said,
+                    start_new_session=True,
+                    pass_fds=tuple(job.opens.values()),
+                )
             )
             try:
+                # A start that is cancelled half way can wait for ever: it is ended when it has started.
+                process = await asyncio.shield(starting)
                 return await process.wait()
             except asyncio.CancelledError:
+                process = await starting
                 _kill(process.pid)
                 await process.wait()
                 raise

@@ -35,7 +35,7 @@ class NearMiss:
 
 
 def _text(pattern: str) -> Callable[[Any], bool]:
-    compiled = re.compile(pattern)
+    compiled = re.compile(pattern, re.MULTILINE)
     return lambda text: compiled.match(text[:5_000].lstrip()) is not None
 
 
@@ -99,7 +99,7 @@ NEAR_MISSES = (
     ),
     NearMiss(
         "text",
-        _text(r"(Pipeline|[A-Z][A-Za-z]{1,60}(Classifier|Regressor|Tree|SearchCV))\([^{}]*\)\s*$"),
+        _text(r"(Pipeline|[A-Z][A-Za-z]{1,60}(Classifier|Regressor|Tree|SearchCV))\([^{}]*\)\s*\Z"),
         "the name of an estimator as Python prints it, without what it learned",
         "Save the fitted estimator itself: skops.io.dump(model, 'model.skops').",
     ),
@@ -111,9 +111,12 @@ NEAR_MISSES = (
     ),
     NearMiss(
         "text",
-        _text(r"([A-Z][a-z]+ )?(generalized )?(linear |logistic )?model tree\b|Model-based recursive partitioning"),
-        "a tree of the R package partykit with a model in each leaf",
-        "Fit it with ctree or rpart, whose leaves have a class or a number.",
+        _text(
+            r"([A-Z][a-z]+ )?(generalized )?(linear |logistic )?model tree\b|Model-based recursive partitioning|"
+            r"M5 (un)?pruned|[^\x00]{0,1000}^Cubist \[Release"
+        ),
+        "a tree or a set of rules with a regression in each part, as partykit, Weka's M5 and LMT, and Cubist fit them",
+        "Fit a tree whose leaves have a class or a number, with ctree, rpart or J48.",
     ),
     NearMiss(
         "text",
@@ -126,6 +129,24 @@ NEAR_MISSES = (
         _text(r"(lhs +rhs |(\[[0-9]{1,9}\] +)?\{[^{}\"\n]{0,500}\} *=> *\{)"),
         "a list of association rules, which have no order and no default",
         AS_RULES,
+    ),
+    NearMiss(
+        "text",
+        _text(r"[^\x00]{0,1000}^(Classification Tree|Rule-Based Model)[ \t\r]*\nNumber of samples:"),
+        "a summary of C5.0 without its tree",
+        "Save what print(summary(model)) prints.",
+    ),
+    NearMiss(
+        "text",
+        _text(r"\[1\] \""),
+        "a text as R prints it in quotes",
+        "Write it with cat(text, file = 'model.txt').",
+    ),
+    NearMiss(
+        "text",
+        _text(r"CASE\s+WHEN\b|def \w{1,100}\("),
+        "a model as code",
+        "Give the model that the code was written from.",
     ),
     NearMiss(
         "text",

@@ -17,9 +17,19 @@ from glassine.domain.single import single
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import sides
 from glassine.formats.conditions import attribute_of, binary, damaged, with_missing
+from glassine.formats.pmml_derived import NUMBERS as NUMERIC
 from glassine.formats.pmml_derived import same
 from glassine.formats.pmml_documents import Element
-from glassine.formats.pmml_fields import Fields, Role, Values, number_of, tested_field, typed, value_of, values_of
+from glassine.formats.pmml_fields import (
+    Fields,
+    Role,
+    Values,
+    number_of,
+    tested_field,
+    typed,
+    value_of,
+    values_of,
+)
 from glassine.formats.sklearn.encodings import Number
 from glassine.formats.value_sets import NOTHING, NUMBERS, TEXTS, Region, literal_of_region, region_of, within
 
@@ -115,12 +125,30 @@ def _simple(element: Element, fields: Fields, domain: Domain | None) -> Predicat
         return Test(OneOf(name, (value,), negated=operator == "notEqual"))
     if operator not in OPERATORS:
         raise UnsupportedModelError(f"the operator {operator!r:.40} of a SimplePredicate is not read.")
+    if steps is None and fields.types[name] not in NUMERIC:
+        return Test(_levels(name, operator, text, fields, domain))
     bound = single(number_of(text)) if rounded else number_of(text)
     if steps is not None:
         below = operator in ("lessThan", "greaterOrEqual")
         back = Number(name, steps).pulled_back(bound, rounded=rounded is not None, below=below)
         return Test(sides(name, "<=" if operator.startswith("less") else ">", back, domain)[0])
     return Test(sides(name, OPERATORS[operator], bound, domain, single=rounded is not None)[0])
+
+
+def _levels(name: str, operator: str, text: str, fields: Fields, domain: Domain | None) -> Literal:
+    """Return the listed values of an ordinal field that stand on a side of one."""
+    order = values_of(name, fields, domain, gaps=False).order
+    listed = [value.attributes.get("value") for value in fields.entries[name].below("Value")]
+    if fields.entries[name].attributes.get("optype") != "ordinal" or text not in listed or len(order) < len(listed):
+        raise UnsupportedModelError(
+            f"the model asks which values of {name!r:.60} are less or greater than {text!r:.40}, whose order is not "
+            "stated.",
+            remedy="List all values of an ordinal field in order, or write a SimpleSetPredicate.",
+        )
+    at = listed.index(text)
+    sides_of = {"<": order[:at], "<=": order[: at + 1], ">": order[at + 1 :], ">=": order[at:]}
+    chosen = sides_of[OPERATORS[operator]]
+    return OneOf(name, tuple(chosen)) if chosen else OneOf(name, tuple(order), negated=True)
 
 
 def _of_pieces(name: str, element: Element, fields: Fields, domain: Domain | None) -> Predicate:

@@ -31,6 +31,8 @@ INERT = frozenset(
         "sklearn.compose._column_transformer.make_column_selector",
         # A record of arrays, which the reader of ensembles checks before compiled code follows them.
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        # In which voting and stacking keep their estimators.
+        "sklearn.utils._bunch.Bunch",
         *(f"sklearn.feature_selection._univariate_selection.{name}" for name in SCORES),
     )
 )
@@ -165,7 +167,7 @@ def read_skops(data: bytes, path: str | os.PathLike[str], *, trusted: Sequence[s
         if foreign:
             raise UnsupportedModelError(
                 f"{os.fspath(path)} holds the type {foreign[0]}, which is not trusted.",
-                remedy="Save a pipeline of scikit-learn's own steps, or its tree.",
+                remedy="Save a pipeline of scikit-learn's own steps, or its tree; of a search, search.best_estimator_.",
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import pickletools
 import re
@@ -28,6 +29,10 @@ COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x5d\x00\x00", b"\x04\x22\
 SAVED_BY_R = (b"RDX", b"RDA", b"X\n", b"A\n")
 ZLIB = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 
+FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[^`]{0,200}\r?\n?")
+MOST_FENCES = 20
+QUOTED = re.compile(r"[ \t]*(##|#>|>)[ \t]?(?![>#])")
+"""What knitr, reprex and mail put before each line of an answer."""
 OWN_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"schema"\s*:\s*"glassine\.model/')
 """Start of a model as Glassine writes it. No other format is asked: their import takes longer than an audit."""
 
@@ -56,6 +61,7 @@ def unwrapped(path: str | os.PathLike[str], trust_pickle: bool) -> tuple[Content
         raise UnreadableFileError(
             f"{name} is binary, and no such file that is read.", remedy=f"Give {READABLE}.", path=path
         )
+    text = text if own else unpasted(text)
     start = text.lstrip()
     before = () if own else (one for one in formats() if one.rank == BEFORE_JSON and "text" in one.contents)
     if start.startswith(("{", "[")) and not any(one.sniff(start) for one in before):
@@ -64,6 +70,31 @@ def unwrapped(path: str | os.PathLike[str], trust_pickle: bool) -> tuple[Content
     if start.count("\n") + start.count("\r") > MAX_LINES:
         raise UnreadableFileError(f"{name} has more than {MAX_LINES:,} lines.", remedy="Give a smaller one.", path=path)
     return "text", text
+
+
+def unpasted(text: str) -> str:
+    """Return a text out of the fences and the marks before its lines with which it was pasted, on the same lines.
+
+    Of several fenced parts it is the first that is a model; a text that is a model as it stands is left so.
+    """
+    few = text.count("\n") <= MAX_LINES
+    lines = text.splitlines(keepends=True) if few and ("```" in text or "~~~" in text) else []
+    fences = [at for at, line in enumerate(lines) if FENCE.fullmatch(line)]
+    for at, stop in itertools.pairwise([*fences[:MOST_FENCES], len(lines)] if fences else []):
+        inside = unpasted("\n" * (at + 1) + "".join(lines[at + 1 : stop]))
+        if inside.lstrip().startswith("{") or recognized(inside, "text") is not None:
+            return inside
+    start = text.lstrip()
+    if not few or not (start.startswith(("##", "#>", ">")) or "\n##" in text or "\n#>" in text):
+        return text
+    lines = text.splitlines(keepends=True)
+    marks = [QUOTED.match(line) for line in lines]
+    pairs = list(zip(marks, lines, strict=True))
+    answer = "".join(line[mark.end() :] if mark else "\n" for mark, line in pairs)
+    if all(mark or not line.strip() for mark, line in pairs):
+        return answer
+    rest = "".join("\n" if mark else line for mark, line in pairs)
+    return answer if recognized(rest, "text") is None and recognized(answer, "text") is not None else text
 
 
 def estimator_in(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) -> Any:

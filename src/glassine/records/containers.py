@@ -289,7 +289,7 @@ def streamed(frame: nw.LazyFrame[Any]) -> Iterator[dict[str, Plain]]:
             for part in native.collect_batches(chunk_size=BATCH, maintain_order=True):
                 yield part.to_dict()
         elif frame.implementation.is_duckdb():
-            for batch in native.to_arrow_reader(BATCH):
+            for batch in _signed(native).to_arrow_reader(BATCH):
                 # Of some types, such as intervals, Polars makes no column.
                 yield dict(zip(batch.schema.names, map(_of_arrow, batch.columns), strict=True))
         else:
@@ -301,6 +301,16 @@ def streamed(frame: nw.LazyFrame[Any]) -> Iterator[dict[str, Plain]]:
             f"the engine of the lazy frame failed with {type(error).__name__}.",
             remedy="Collect the frame to see why: the engine's message may quote a record.",
         ) from None
+
+
+def _signed(relation: Any) -> Any:
+    """Return a relation of DuckDB without unsigned whole numbers of 128 bits: the upper half would turn negative."""
+    named = zip(relation.columns, map(str, relation.types), strict=True)
+    large = ['"' + name.replace('"', '""') + '"' for name, kind in named if kind == "UHUGEINT"]
+    # The largest signed one is beyond every bound as well.
+    most = f"{2**127 - 1}::UHUGEINT)::HUGEINT END AS"
+    parts = ", ".join(f"CASE WHEN {name} IS NOT NULL THEN least({name}, {most} {name}" for name in large)
+    return relation.project(f"* REPLACE ({parts})") if large else relation
 
 
 def _of_pandas(series: Any) -> Plain:

@@ -48,20 +48,23 @@ def _stores_doubles(container: Any, name: str) -> bool:
 
 def as_they_are(series: nw.Series[Any]) -> AnyArray:
     """Return a column of a frame, shape (n,): numbers, with NaN for gaps, or objects, with None."""
-    if series.dtype == nw.Object:
+    # To ask for a type, and to compare it, takes longer than to convert a short column.
+    dtype = series.dtype
+    kind = type(dtype)
+    if kind is nw.Object:
         # A library asks each object whether it is missing, and some raise an error.
         cells = series.to_list()
         return read_only(np.fromiter((None if is_gap(cell) else cell for cell in cells), object, len(cells)))
     gaps = series.null_count() > 0
     # NumPy has no whole numbers of 128 bits, and unsigned ones of 64 may be too large for its signed type.
-    large = series.dtype in (nw.Int128, nw.UInt128) or (series.dtype == nw.UInt64 and bool((series > 2**62).any()))
-    if series.dtype.is_numeric() and not large:
-        kind: Any = float if gaps or not series.dtype.is_integer() else np.int64
-        out = np.asarray(series.to_numpy(), dtype=kind)
-    elif series.dtype == nw.Boolean and not gaps:
+    large = kind is nw.Int128 or kind is nw.UInt128 or (kind is nw.UInt64 and bool((series > 2**62).any()))
+    if dtype.is_numeric() and not large:
+        stored: Any = float if gaps or not dtype.is_integer() else np.int64
+        out = np.asarray(series.to_numpy(), dtype=stored)
+    elif kind is nw.Boolean and not gaps:
         out = np.asarray(series.to_numpy(), dtype=np.int64)
     else:
-        shared = _shared_texts(series) if series.dtype == nw.String else None
+        shared = _shared_texts(series) if kind is nw.String else None
         out = np.fromiter(series.to_list(), dtype=object, count=len(series)) if shared is None else shared
         if gaps:
             out[series.is_null().to_numpy()] = None

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 Verdict: TypeAlias = Literal["within policy", "outside policy", "inconclusive"]
 
 NO_HOLDOUT: Outcome[MembershipFinding] = NotApplicable(
-    f"no holdout was given: records of the same population that were not used for training (`{parameter('holdout=')}`)."
+    "no holdout was given: records of the same population that were not used for training "
+    f"(`{parameter('holdout=')}`, beside `{parameter('data=')}` and `{parameter('target=')}`)."
 )
 
 NO_SENSITIVE: Outcome[DisclosureFinding] = NotApplicable(
-    f"no sensitive attribute was named: the one that the tree predicts (`{parameter('sensitive=')}`)."
+    "no sensitive attribute was named: the one that the tree predicts "
+    f"(`{parameter('sensitive=')}`, beside `{parameter('data=')}`)."
 )
 
 OF_THE_MODEL = (

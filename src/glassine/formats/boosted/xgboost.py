@@ -227,6 +227,12 @@ def ensemble_from_xgboost(data: object, domain: Domain | None = None) -> TreeEns
     if whole and positives is not None and n is not None and 0 < positives < n and chance != HALF:
         published.append(f"With the base score they give the number of positive outcomes, {positives:,}.")
     estimated = len(published) > 1
+    rounds = shared.best
+    if rounds is not None and 0 < rounds * shared.first < len(shared.trees):
+        published.append(
+            f"XGBoost's scikit-learn wrapper predicts with the first {rounds:,} rounds alone, after which training "
+            f"stopped early. This audit reads all. To release those alone, save booster[:{rounds}]."
+        )
     return together(
         forest,
         scoring,

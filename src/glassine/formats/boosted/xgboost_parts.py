@@ -42,6 +42,7 @@ class Shared:
     first: int  # Number of trees of the first round
     weighted: bool  # Whether the records of the second class have a weight of their own
     step: float  # Bound on the steps of Poisson regression, which is part of its second derivative
+    best: int | None = None  # Rounds up to the best one of training that stopped early
     drops: list[float] | None = None  # Of DART, what the scores of each tree are multiplied by
 
     @property
@@ -110,8 +111,11 @@ def shared_parts(data: object, domain: Domain | None) -> Shared:
         raise UnsupportedModelError("the XGBoost model predicts several targets at once; one is supported.")
     options = model.get("gbtree_model_param")
     together = options.get("num_parallel_tree", "1") if isinstance(options, dict) else "1"
+    stated = learner.get("attributes")
+    best = str(stated.get("best_iteration", "")) if isinstance(stated, dict) else ""
     return Shared(
         trees=trees,
+        best=int(best) + 1 if re.fullmatch(r"[0-9]{1,8}", best) else None,
         drops=numbers(booster.get("weight_drop"), len(trees), "weight_drop") if booster["name"] == "dart" else None,
         names=names,
         kinds=kinds,
@@ -159,6 +163,11 @@ def _base(text: object, objective: str, n_classes: int) -> list[float]:
         or (objective in CHANCES and not 0 < scores[0] < 1)
         or (positive and not scores[0] > 0)
     ):
+        if objective in CHANCES and scores in ([0.0], [1.0]):
+            raise InvalidModelError(
+                "XGBoost was trained on records of one class, so that its base score is an endless logit.",
+                remedy="Train it on both classes, or with base_score=0.5.",
+            )
         raise InvalidModelError(
             f"base_score must be one finite number a class, a probability or a positive mean where the objective "
             f"needs one, got {text!r:.40}."

@@ -18,7 +18,7 @@ HAZARD = re.compile(
 CURVE = re.compile(r"^ *time +n\.risk +n\.event +(?:censored +)?survival +std\.err\b.*\r?$", re.MULTILINE)
 """The head of what R prints of ``summary(survfit(model))``."""
 STEP = re.compile(rf" *(?P<time>{NUMBER}) +[0-9]+ +[0-9]+ +(?:[0-9]+ +)?(?P<share>{NUMBER})(?: +(?:{NUMBER}|NaN|NA))*")
-ARRAYS = re.compile(r"^[ \t]*\[[\[(]", re.MULTILINE)
+ARRAYS = re.compile(r"^[ \t]*\[[\[(](?!\[)", re.MULTILINE)
 """The start of what statsmodels has as ``baseline_cumulative_hazard``: times, hazards, shares, of each stratum."""
 ARRAY = re.compile(r"array\(\[(?P<values>[^\[\]()]*)\][^()\[\]]*\)")
 MOST_ROWS = 100_000

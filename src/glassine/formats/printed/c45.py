@@ -15,7 +15,7 @@ from glassine.formats.builder import TreeBuilder, sides
 from glassine.formats.conditions import attribute_of, damaged
 from glassine.formats.format import BY_LEAF, first_line, of_text
 from glassine.formats.printed.plain_rules import RULE
-from glassine.formats.printed.rule_conditions import NUMBER, plain, value_of
+from glassine.formats.printed.rule_conditions import NUMBER, plain, spelled_values, value_of
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
@@ -94,11 +94,13 @@ TAIL = re.compile(
 )
 BESIDE = re.compile(r"-+|=+|#.*|")
 LISTS = re.compile(
-    r"^(PART decision list|Decision Stump[ \t]*\r?$|JRIP rules:|RIPPER rules:|M5 (un)?pruned|Rules:|Rule [0-9]+: \()",
+    r"^(PART decision list|Decision Stump[ \t]*\r?$|JRIP rules:|RIPPER rules:|Rules:|Rule [0-9]+: \()",
     re.MULTILINE,
 )
 ENDING = re.compile(rf":[^\n:(]*\({COUNT}(/{COUNT})?\)( *\[{COUNT}(/{COUNT})?\])?[ \t]*\r?$", re.MULTILINE)
 """A line that ends in a colon, a class and ``(covered)`` or ``(covered/errors)``."""
+LONE = re.compile(rf"^Decision tree:\s{{1,20}}[^\n:()]+ \({COUNT}(/{COUNT})?\)[ \t]*\r?$", re.MULTILINE)
+"""A tree of C5.0 that is one leaf."""
 MATRIX = re.compile(r"^([ \t]*(?:\(?[a-z]+\)?[ \t]+)+)<-+ ?classified as", re.MULTILINE)
 ROW = re.compile(r"^[ \t0-9.]*(?:\(([a-z]+)\): class (.+)|\|[ \t]+([a-z]+) = (.+))$", re.MULTILINE)
 """A line of a confusion matrix of C5.0, or of Weka."""
@@ -226,7 +228,8 @@ def _block(text: str) -> list[tuple[int, str]]:
     if LISTS.search(text) is not None:
         raise UnsupportedModelError(
             "rules and stumps of Weka and C5.0 are not read, trees are.",
-            remedy="Write them as a rule list, one 'if [a] then [b]' a line.",
+            remedy="Fit a tree: J48 of Weka, or C5.0 with rules = FALSE. If the first rule that fits decides, write "
+            "them as a rule list, one 'if [a] then [b]' a line.",
         )
     lines = list(enumerate(text.splitlines(), start=1))
     if PARTY_TITLE.search(text) is not None:
@@ -249,7 +252,10 @@ def _block(text: str) -> list[tuple[int, str]]:
         raise UnsupportedModelError("a printed tree needs at least one line, got none.")
     if len(blocks) != 1:
         raise UnsupportedModelError(
-            f"the text holds {len(blocks)} printed trees; one is read.", remedy="Give the lines of one."
+            f"the text holds {len(blocks)} printed trees; one is read.",
+            remedy="Fit C5.0 with trials = 1: the trees of several trials vote."
+            if "Trial" in text
+            else "Give the lines of one.",
         )
     return blocks[0]
 
@@ -292,7 +298,8 @@ def _parsed(text: str) -> list[_Entry]:
 def _entry(line: int, content: str) -> _Entry:
     """Return one line without its margin: a condition, and a leaf behind the last colon if there is one."""
     test, colon, rest = content.rpartition(":")
-    match = BEHIND.fullmatch(rest, max(rest.rfind("("), 0)) if colon else None
+    # C5.0 prints a tree of one leaf without a colon.
+    match = BEHIND.fullmatch(rest, max(rest.rfind("("), 0)) if colon or not OPERATOR.search(rest) else None
     if match is not None:
         # Weka's REPTree prints apart the records that it pruned with.
         figures = (None, None) if match["held"] else (match["covered"], match["errors"])
@@ -335,8 +342,13 @@ def _test(entry: _Entry, domain: Domain | None) -> tuple[str, str, tuple[Scalar,
     """Return the attribute, the operator and the values of a condition."""
     name, within, rest = entry.test.partition(" in {")
     if within and rest.endswith("}"):
-        values = [part.strip() for part in rest[:-1].split(",")]
-        return name.strip(), "=", tuple(value_of(name.strip(), value, domain) for value in values)
+        name, values = name.strip(), [part.strip() for part in rest[:-1].split(",")]
+        if "..." in values:
+            raise _bad(entry.line, "its list of values is cut short by '...'. Print all of it")
+        attribute = attribute_of(name, domain)
+        if isinstance(attribute, Category) and '"' not in rest:
+            return name, "=", spelled_values(rest[:-1], name, attribute)
+        return name, "=", tuple(value_of(name, value, domain) for value in values)
     ordered = ORDERED.fullmatch(entry.test)
     if ordered is not None:
         name = ordered[1].strip()
@@ -347,6 +359,11 @@ def _test(entry: _Entry, domain: Domain | None) -> tuple[str, str, tuple[Scalar,
     name, operator, text = entry.test[: match.start()].strip(), match[0], entry.test[match.end() :].strip()
     if operator in ("=", "!="):
         return name, operator, (value_of(name, text, domain),)
+    if re.fullmatch(rf"{NUMBER} \({NUMBER}\)", text):
+        raise UnsupportedModelError(
+            f"line {entry.line} of the printed tree has a soft threshold, {text[:40]!r}: records near it go both ways.",
+            remedy="Fit C5.0 with fuzzyThreshold = FALSE.",
+        )
     if not re.fullmatch(NUMBER, text):
         return name, "=", _ordered(entry.line, name, operator, text, domain)
     if abs(float(text)) > 1e300:
@@ -414,7 +431,7 @@ FORMAT = of_text(
     leaves_out="further digits of thresholds; where missing values go; class counts of more than two classes",
     # A rule list may speak of examples in the same marks.
     sniff=lambda text: (
-        any(one.search(text) for one in (ENDING, LISTS, PARTY_TITLE)) and RULE.match(first_line(text)) is None
+        any(one.search(text) for one in (ENDING, LONE, LISTS, PARTY_TITLE)) and RULE.match(first_line(text)) is None
     ),
     rank=BY_LEAF,
     read=tree_from_c45,

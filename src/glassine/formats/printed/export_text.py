@@ -21,10 +21,10 @@ from glassine.formats.printed.rules import listed_classes
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
-PASTED = re.compile(r"\s*|\s*(`{3,}|~{3,})\s*\w*\s*|\s*(>>>|\.\.\.|In \[[0-9]{0,6}\]:|Out\[[0-9]{0,6}\]:|\$|#).*")
-"""A line around a tree that was pasted with its fence, the prompt that printed it, or a comment."""
+PASTED = re.compile(r"\s*|\s*(>>>|\.\.\.|In ?\[[0-9]{0,6}\]:|Out ?\[[0-9]{0,6}\]:|\$|#).*")
+"""A line around a tree that was pasted with the prompt that printed it, or a comment."""
 CLASSES = re.compile(r"^classes: (\[.{1,100000}\])$", re.MULTILINE)
-LINE = re.compile(r"((?:\| +)*)\|-+ ?(.*)")
+LINE = re.compile(r"((?:\|\s+)*)\|-+ ?(.*)")
 SPLIT = re.compile(r"(.+) (<=|>=|<|> ) (\S+)( or missing)?")
 OPPOSITES = {"<=": "> ", "<": ">="}
 STATED = re.compile(r"# precision: (single|double)\n")
@@ -141,6 +141,8 @@ def _parse(text: str) -> list[_Leaf | _Split]:
                 top.gaps = top.gaps[0], split[4] is not None
             elif leaf:
                 raise _bad(line, f"a condition is expected, got {content[:60]!r}")
+            elif content in top.others or (top.bound and not content.endswith("is missing")):
+                raise UnsupportedModelError(f"another tree begins at line {line}.", remedy="Give the lines of one.")
             else:
                 top.others.append(content)
             back = False

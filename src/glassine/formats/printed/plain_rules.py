@@ -29,6 +29,8 @@ OTHER_SHARE = re.compile(r"[0-9],[0-9]+\s*%$|[0-9]\s*(?:percent|per cent|pct\.?)
 LONGEST_PLAIN = 10_000
 """Most characters of a rule without brackets."""
 JOINED = re.compile(r"\s+(?:and|&&?|\u2227)\s+", re.IGNORECASE)
+WORDS = re.compile(r"^NOT\b|\s(NOT IN|IN)(?= \{)|\sIS( NOT)? MISSING$|\sOR MISSING$")
+"""Words of the notation, which people write in capitals."""
 OUTCOME = re.compile(
     r"(?:(?:predict|class|label)\s+(?!=))?(?:(?P<of>[^=:()\"]{1,200}?)\s*(?:==?|:)\s*)?(?P<label>[^()]+?)\s*[.;,]?\s*"
     r"(?P<facts>\(.*\))?[.;]?",
@@ -147,4 +149,6 @@ def _bare(test: str) -> str:
         test = test[1:-1].strip()
     if re.search(r"\s(or|\u2228)\s(?!missing$)", test, re.IGNORECASE):
         raise Unread(f"{test[:40]!r} joins conditions by 'or'; write a rule for each")
-    return test
+    if re.search(r"\sbetween\s+[0-9.eE+-]+$", test, re.IGNORECASE):
+        raise Unread(f"{test[:40]!r} does not say whether its ends belong to it; write 40 <= age <= 60, or with <")
+    return WORDS.sub(lambda word: word[0].lower(), test)

@@ -11,16 +11,16 @@ from glassine.domain import Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides, whole_counts
-from glassine.formats.conditions import near, require
+from glassine.formats.conditions import require
 from glassine.formats.format import of_text
-from glassine.formats.printed.rule_conditions import NUMBER, plain
+from glassine.formats.printed.rule_conditions import NUMBER, plain, spelled_values
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
 HEAD = re.compile(r"^[ \t]*node\), split, n, (loss|deviance), yval(, \(yprob\))?[ \t]*\r?$", re.MULTILINE)
 SUMMARY = re.compile(r"^(Classification|Regression) tree:|^Node number 1: |^Call:[ \t\r]*\n[ \t]*rpart\(", re.MULTILINE)
 COMPARED = re.compile(rf"(.+?)(>=|<|<=|>) *({NUMBER})")
-SKIPPED = re.compile(r"n= ?[0-9]+.*|\([0-9]+ observations? deleted.*|\* denotes terminal node|#.*|>.*|")
+SKIPPED = re.compile(r"n= ?[0-9]+.*|\([0-9]+ observations? deleted.*|\* denotes terminal node|#.*|R?>.*|")
 ALL_OF_IT = "Give all that print(fit) printed."
 FROM_R = "From R, save it as PMML (package pmml), which says it"
 DIGITS = 1e-3
@@ -78,6 +78,10 @@ def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
             "the text lacks the line 'node), split, n, ...', as those of summary and printcp do.",
             remedy=ALL_OF_IT,
         )
+    if HEAD.search(text, head.end()) is not None:
+        raise UnsupportedModelError(
+            "the text holds several printed trees; one is read.", remedy="Give the lines of one."
+        )
     lines = _lines(text[head.end() :], text[: head.end()].count("\n") + 1)
     if lines.get(1) is None or lines[1].split != "root":
         raise InvalidModelError("the rpart text lacks its root, 'node 1) root'.", remedy=ALL_OF_IT)
@@ -104,7 +108,7 @@ def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
 def _lines(text: str, start: int) -> dict[int, _Line]:
     out: dict[int, _Line] = {}
     for at, raw in enumerate(text.splitlines(), start=start):
-        if out and raw.lstrip().startswith(">"):  # the prompt: what follows is another answer of R
+        if out and raw.lstrip().startswith((">", "R>")):  # the prompt: what follows is another answer of R
             break
         if SKIPPED.fullmatch(raw.strip()):
             continue
@@ -214,18 +218,7 @@ def _values(text: str, name: str, domain: Domain | None) -> tuple[Scalar, ...]:
     attribute = None if domain is None else domain[name]
     if not isinstance(attribute, Category):
         return tuple(plain(part) for part in text.split(","))
-    spelled = {str(value): value for value in attribute.values}
-    out: list[Scalar] = []
-    rest = text
-    while rest:
-        # The longest value first: one may hold a comma.
-        longest = max((s for s in spelled if rest == s or rest.startswith(s + ",")), key=len, default=None)
-        if longest is None:
-            wanted = rest.split(",")[0]
-            raise InvalidModelError(f"{wanted[:40]!r} is not a value of {name!r}.{near(wanted, spelled)}")
-        out.append(spelled[longest])
-        rest = rest[len(longest) + 1 :]
-    return tuple(out)
+    return spelled_values(text, name, attribute)
 
 
 FORMAT = of_text(

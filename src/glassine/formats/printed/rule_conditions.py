@@ -144,6 +144,22 @@ def _truth(name: str, domain: Domain | None) -> Literal:
     return binary(name, True)
 
 
+def spelled_values(text: str, name: str, attribute: Category) -> tuple[Scalar, ...]:
+    """Return the values that a list holds between commas, as the domain spells them: one may hold a comma."""
+    spelled = {str(value): value for value in attribute.values}
+    out: list[Scalar] = []
+    rest = text.strip()
+    while rest:
+        # The longest value first.
+        longest = max((s for s in spelled if rest == s or rest.startswith(s + ",")), key=len, default=None)
+        if longest is None:
+            wanted = rest.split(",")[0]
+            raise InvalidModelError(f"{wanted[:40]!r} is not a value of {name!r}.{near(wanted, spelled)}")
+        out.append(spelled[longest])
+        rest = rest[len(longest) + 1 :].lstrip()
+    return tuple(out)
+
+
 def value_of(name: str, text: str, domain: Domain | None) -> Scalar:
     """Return the value of an attribute that a text denotes."""
     quoted, read, attribute = word(text), typed(text), attribute_of(name, domain)
@@ -252,4 +268,6 @@ def condition(text: str, domain: Domain | None, *, single: bool = False) -> Lite
     parts = _comparison(text, domain)
     if parts is not None:
         return _compared(_named(parts[0], domain), parts[1], parts[2], domain, single)
+    if OPERATORS.match(text):
+        raise _cannot(text, "it names no attribute")
     return _truth(_named(text, domain), domain)

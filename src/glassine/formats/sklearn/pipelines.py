@@ -40,6 +40,14 @@ def _unlike(reason: str) -> InvalidModelError:
     return InvalidModelError(reason, remedy="Fit the pipeline again.")
 
 
+def steps_of(pipeline: Any) -> list[tuple[str, Any]]:
+    """Return the steps of a pipeline, with those of a pipeline at its end."""
+    steps = list(pipeline.steps)
+    while steps and "Pipeline" in sklearn_names(steps[-1][1]):
+        steps[-1:] = steps[-1][1].steps
+    return steps
+
+
 def end_of(obj: object) -> Any:
     """Return the estimator at the end of pipelines and searches: the best one of a search, once it is fitted."""
     kinds = sklearn_names(obj)

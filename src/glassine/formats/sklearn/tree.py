@@ -16,7 +16,7 @@ from glassine.formats.builder import feature_names
 from glassine.formats.conditions import class_names, not_fitted, require, with_missing
 from glassine.formats.sklearn.encodings import Column, Number
 from glassine.formats.sklearn.older import UNROUTED
-from glassine.formats.sklearn.pipelines import end_of, sklearn_names, through
+from glassine.formats.sklearn.pipelines import end_of, sklearn_names, steps_of, through
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
@@ -165,7 +165,7 @@ def final_tree(estimator: Any, domain: Domain | None) -> tuple[Any, tuple[str, .
     if "Pipeline" not in kinds:
         names = own_names(estimator, int(_fitted(estimator, "n_features_in_")), domain)
         return estimator, names, [Number(name) for name in names]
-    steps = list(estimator.steps)
+    steps = steps_of(estimator)
     if not steps or not set(TREES) & set(sklearn_names(steps[-1][1])):
         last = type(steps[-1][1]).__name__ if steps else "nothing"
         raise UnsupportedModelError(
@@ -181,7 +181,7 @@ def piped(pipeline: Any, domain: Domain | None) -> tuple[tuple[str, ...], list[C
     """Return the names of the attributes of a pipeline, and the columns that its end gets as functions of them."""
     columns = first_columns(pipeline, domain)
     names = tuple(column.attribute for column in columns)
-    for name, step in list(pipeline.steps)[:-1]:
+    for name, step in steps_of(pipeline)[:-1]:
         columns = through(step, columns, f"the pipeline step {name!r}")
     # Columns of an array have no names of their own, so that none can be left out.
     numbered = getattr(pipeline, "feature_names_in_", None) is None
