@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassine.domain import Domain, Integer, Real
-from glassine.learners.antecedents import CANDIDATES, candidates
+from glassine.domain.grid import CANDIDATES
+from glassine.learners.antecedents import candidates
 from glassine.learners.intake import HeldIntake
 from glassine.privacy import accounting
 from glassine.privacy.randomness import Randomness

@@ -9,6 +9,8 @@ from tests.repo.code_blocks import ROOT
 
 KINDS = {"Privacy-relevant", "Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text()
+MOST_WORDS = 300
+"""Words of what is relevant to privacy in one release: a reader of it must decide what to do."""
 RELEASE = re.compile(r"^## \[(?P<version>\d+\.\d+\.\d+)\] - (?:Unreleased|\d{4}-\d{2}-\d{2})$")
 
 
@@ -26,3 +28,12 @@ def test_every_release_has_known_headings_and_a_privacy_one() -> None:
         assert set(kinds) <= KINDS, kinds
         assert len(set(kinds)) == len(kinds), kinds
         assert "Privacy-relevant" in kinds, release.splitlines()[0]
+
+
+def test_what_is_relevant_to_privacy_is_short_and_said_once() -> None:
+    for part in re.findall(r"^### Privacy-relevant\n(.*?)(?=^##|\Z)", CHANGELOG, flags=re.MULTILINE | re.DOTALL):
+        assert 0 < len(part.split()) <= MOST_WORDS, f"{len(part.split())} words, at most {MOST_WORDS}"
+        # Two histories that were merged line by line say the same under one heading twice.
+        leads = re.findall(r"^\*\*(.*?)\*\*", part, flags=re.MULTILINE)
+        assert leads, "each paragraph begins with what to do, or with what it is about"
+        assert len(set(leads)) == len(leads), leads

@@ -9,7 +9,7 @@ so on up to the largest, which confirms them all.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
@@ -20,7 +20,7 @@ from glassine.attacks.value_leakage import nameable_sides
 from glassine.data.person_counts import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute
-from glassine.domain.grid import are_adjacent, on_grid
+from glassine.domain.grid import are_adjacent, is_candidate, on_grid
 from glassine.errors import InvalidModelError
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.additive_scores import bin_indices, read_records
@@ -344,13 +344,23 @@ def _numbers(
     )
 
 
-def is_public(domain: Domain, name: str, cut: float, closed: str) -> bool:
-    """Return whether a cut is a public cut point, whichever side of it is closed."""
+def is_public(
+    domain: Domain, name: str, cut: float, closed: str, rule: Callable[[Attribute, float], bool] = on_grid
+) -> bool:
+    """Return whether a cut is a public cut point, or is one by another rule, whichever side of it is closed."""
     # Of whole numbers, x < 40 and x <= 39.5 are one cut.
     attribute = domain[name]
     if isinstance(attribute, Integer) and closed == "left":
         cut = math.ceil(cut) - 0.5
-    return on_grid(attribute, cut)
+    return rule(attribute, cut)
+
+
+def are_candidates(model: AdditiveModel, domain: Domain) -> bool:
+    """Return whether private fits can choose every cut of a model, by a domain that was not inferred from records."""
+    numeric = [bins for term in model.terms for bins in term.bins if isinstance(bins, NumericBins)]
+    return not any(domain[bins.attribute].inferred for bins in numeric) and all(
+        is_public(domain, bins.attribute, cut, bins.closed, is_candidate) for bins in numeric for cut in bins.cuts
+    )
 
 
 def _own_bins(bins: NumericBins, different: Array) -> int:

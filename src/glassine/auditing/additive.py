@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from glassine.attacks.bin_leakage import BinLeakage, TermBins, leak_bins
+from glassine.attacks.bin_leakage import BinLeakage, TermBins, are_candidates, leak_bins
 from glassine.attacks.magnitudes import ALL, ContributionBounds
 from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.value_leakage import ValueLeakage
@@ -90,6 +90,11 @@ class AdditiveSubject(ModelSubject):
         odd_counts = MISMATCH.format(parts="bins") if leakage.differing else ""
         facts["mismatch"] = facts["mismatch"] or odd_counts
         return cls(model=model, leakage=leakage, inferred=inferred, domain_inferred=bool(inferred), **facts, **own)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What can be stated of an additive model."""
+        return ("public_cuts",)
 
     @property
     def target_ends(self) -> int:
@@ -262,6 +267,7 @@ def _thresholds(additive: AdditiveSubject, bounded: bool) -> Thresholds:
         (names, "category", "categories"),
     )
     return Thresholds(
+        drawn=bounded and not (ends or names or n_targets) and _drawn(additive),
         n=n_cuts,
         n_private=cuts + ends + names + n_targets,
         complete=all(count is not None for count in counts),
@@ -273,6 +279,11 @@ def _thresholds(additive: AdditiveSubject, bounded: bool) -> Thresholds:
         # Ranges and categories count among what is not public, so that it does not decide about cuts.
         wants_data=bool(n_cuts) and not (off == 0 and not inferred),
     )
+
+
+def _drawn(additive: AdditiveSubject) -> bool:
+    domain = additive.inputs.domain
+    return domain is not None and are_candidates(additive.model, domain)
 
 
 def _named(additive: AdditiveSubject, bounded: bool) -> NamedPeople:
@@ -290,6 +301,7 @@ def _named(additive: AdditiveSubject, bounded: bool) -> NamedPeople:
         lacking=() if complete else tuple(entry.attribute for entry in leakage.attributes if entry.n_nameable is None),
         inferred=additive.inferred,
         bounded=bounded,
+        drawn=bounded and not other and _drawn(additive),
         # Ends of ranges and categories are no cut points.
         stated_by="" if other else additive.inputs.statements.cuts_stated_by,
     )

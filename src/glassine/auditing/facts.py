@@ -139,6 +139,7 @@ class FittedValues:
     number: int  # How many are known to
     reasons: tuple[str, ...] = ()  # Why, each in a sentence
     with_errors: bool = True  # Whether standard errors are published, to which a copy rounds its coefficients
+    by_coefficients: bool = False  # Whether some follow from the coefficients, which every copy has
     unsettled: str = ""  # Why more may follow; empty if nothing says so
 
 
@@ -179,6 +180,7 @@ class Thresholds:
     # What is not public, counted, where it is more than thresholds: ends of ranges, categories.
     kinds: tuple[str, ...] = ()
     bounded: bool = False  # Whether a guarantee that is claimed, but not accepted, limits what they reveal, if it holds
+    drawn: bool = False  # Whether nothing but thresholds is not public, and private fits can choose each of them
     # Thresholds that are exactly the midpoint of two training values; None without the data.
     n_midpoints: int | None = None
     # Training values that follow from thresholds and published ranges by arithmetic, without the data.
@@ -200,6 +202,7 @@ class NamedPeople:
     inferred: tuple[str, ...] = ()  # Attributes with thresholds whose domain was inferred from data
     # Whether a guarantee that is claimed, but not accepted, limits what thresholds reveal, if it holds.
     bounded: bool = False
+    drawn: bool = False  # Whether nothing but thresholds is not public, and private fits can choose each of them
     stated_by: str = ""  # Who states that no threshold is a value of a record, in words; empty without a statement
 
 

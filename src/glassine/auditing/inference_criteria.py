@@ -42,6 +42,20 @@ def _thresholds(count: int) -> str:
     return "1 threshold" if count == 1 else f"{count:,} thresholds"
 
 
+def _off_grid(count: int) -> str:
+    return "is not a public cut point" if count == 1 else "are not public cut points"
+
+
+def _bounded(meaning: str, drawn: bool) -> str:
+    """Return what a guarantee that is claimed says of published values, if it holds."""
+    if drawn:
+        return (
+            f"{meaning} Private fits choose, with noise, among cut points that follow from the domain alone, and every "
+            "threshold is one. If the guarantee that is claimed holds, none was taken from a record."
+        )
+    return f"{meaning} If the guarantee that is claimed holds, it limits what they reveal."
+
+
 def _private_by_guarantee(limit: int, guarantee: GuaranteeFinding, case: Case) -> Check:
     """Return that the guarantee covers them, with what was measured; without a domain nothing was."""
     ruling, thresholds = covered(", by thresholds as well")(limit, guarantee, case), case.measured("thresholds")
@@ -90,10 +104,9 @@ def THRESHOLDS_OFF_GRID(limit: int, thresholds: Thresholds, case: Case) -> Check
     meaning = "Every threshold is a public cut point."
     if not thresholds.n and not thresholds.kinds:
         meaning = "The model has no threshold on a number."
+    counted = f"{n:,} of {_thresholds(thresholds.n)} {_off_grid(n)}"
     if n:
-        one = n == 1
-        points = "is not a public cut point" if one else "are not public cut points"
-        meaning = f"{n:,} of {_thresholds(thresholds.n)} {points}"
+        one, meaning = n == 1, counted
         if thresholds.kinds:
             meaning = f"{joined(thresholds.kinds)} {'is' if one else 'are'} not public"
         can = f"so {'it' if one else 'they'} can reveal training values"
@@ -101,7 +114,7 @@ def THRESHOLDS_OFF_GRID(limit: int, thresholds: Thresholds, case: Case) -> Check
     # A cut point of an inferred domain may be public all the same, so that it is doubt, not failure.
     if n - thresholds.n_inferred > limit:
         if thresholds.bounded:
-            return unknown(f"{meaning} If the guarantee that is claimed holds, it limits what they reveal.", n)
+            return unknown(_bounded(f"{counted}." if thresholds.drawn else meaning, thresholds.drawn), n)
         return failed(meaning, n)
     if not thresholds.complete:
         return unknown("Which published values are public was not measured: it needs a domain.")
@@ -196,9 +209,8 @@ def NAMED_BY_THRESHOLDS(limit: int, named: NamedPeople, case: Case) -> Check:
             "sparsely populated ranges."
         )
         if named.bounded:
-            return unknown(
-                f"{meaning} If the guarantee that is claimed holds, it limits what they reveal.", named.number
-            )
+            counted = f"{named.n_private:,} of {_thresholds(named.n)} {_off_grid(named.n_private)}."
+            return unknown(_bounded(counted if named.drawn else meaning, named.drawn), named.number)
         return failed(meaning, named.number)
     if named.inferred:
         return unknown(

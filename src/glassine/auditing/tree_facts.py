@@ -24,6 +24,7 @@ from glassine.auditing.facts import (
 )
 from glassine.auditing.inputs import Statements
 from glassine.domain import Integer, Real
+from glassine.domain.grid import is_candidate
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.models.implied import Bounds, OutcomeCounts, made_certain, unseen
 
@@ -253,8 +254,12 @@ def facts_of_values(tree: TreeSubject, outcome: Outcome[ValueLeakage], raw: Raw)
     values, facts = outcome.value, dict[str, Fact[Any]]()
     if not tree.of_classes:
         facts["contributions"] = NotApplicable(STANDS) if tree.claim_stands else Measured(_contributions(tree, values))
+    # Records show which thresholds are midpoints, whatever is claimed.
+    bounded = _is_bounded(tree) and tree.table is None
     return facts | {
-        "thresholds": Measured(thresholds_fact(tree.inputs.policy, values, tree.cut)),
+        "thresholds": Measured(
+            replace(thresholds_fact(tree.inputs.policy, values, tree.cut), bounded=bounded, drawn=_drawn(tree))
+        ),
         "named": Measured(_named(tree, values, raw)),
     }
 
@@ -307,11 +312,23 @@ def named_fact(
     )
 
 
+def _is_bounded(tree: TreeSubject) -> bool:
+    return tree.guarantee is not None and not tree.guarantee.caveats
+
+
+def _drawn(tree: TreeSubject) -> bool:
+    """Return whether private fits can choose every threshold, and a guarantee without caveats is claimed."""
+    domain = tree.domain
+    if domain is None or not _is_bounded(tree) or tree.cut:
+        return False
+    return all(is_candidate(domain[name], bound) for name, bound in thresholds_of(tree.model, domain))
+
+
 def _named(tree: TreeSubject, values: ValueLeakage, raw: Raw) -> NamedPeople:
     """Return whom thresholds can name: by the midpoint attack with the data, else by an upper estimate."""
     lacking = () if tree.domain is not None else tuple(dict.fromkeys(name for name, _ in thresholds_of(tree.model)))
-    bounded = tree.guarantee is not None and not tree.guarantee.caveats
-    named = named_fact(values, list(dict.fromkeys([*tree.cut, *tree.trained_shares])), lacking, bounded=bounded)
+    inferred = list(dict.fromkeys([*tree.cut, *tree.trained_shares]))
+    named = replace(named_fact(values, inferred, lacking, bounded=_is_bounded(tree)), drawn=_drawn(tree))
     # Where the values of a number lie close, all its thresholds are public, and name people all the same.
     table = tree.table
     if table is None:

@@ -9,6 +9,8 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
+
 from glassine.domain.attributes import Attribute, Integer, Real, code_cuts, exact
 from glassine.domain.domain import Domain
 from glassine.domain.single import bounds_of, single_sides
@@ -27,6 +29,15 @@ SERIES = ((10, 20, 50), (10, 30), (10,))
 
 WIDE = 1_000
 """A range is wide, and its numbers are amounts, if its bound is so many times the smallest amount."""
+
+CANDIDATES = 256
+"""Most cut points of bounds among which a private quantile of a number is chosen.
+
+The error in rank grows with the logarithm of their number alone, so that many cost little: 256 place a cut within 1/256
+of the range."""
+
+FINEST = 4096
+"""Most cells of the finest grid of one number: 2^12, six levels of the tree from eight nodes down, in 16 bits."""
 
 SMALLEST = 1e-300
 """Steps below it are not powers of ten that a double holds in full."""
@@ -223,24 +234,92 @@ def on_grid(attribute: Attribute, threshold: float) -> bool:
 @lru_cache(maxsize=1024)
 def grid_of(attribute: Attribute) -> Callable[[float], bool]:
     """Return :func:`on_grid` of one attribute, for its many thresholds."""
+    return _one_of(attribute, _public_points)
+
+
+def _one_of(attribute: Attribute, points: Callable[[Integer | Real], set[float]]) -> Callable[[float], bool]:
+    """Return whether a threshold is one of some points of an attribute."""
     # A Binary or Category attribute has one way to be cut between two codes, so every threshold is.
     if not isinstance(attribute, Integer | Real):
         return lambda threshold: True
-    grid = _public_points(attribute)
     if isinstance(attribute, Integer):
         # Between two whole numbers every threshold is the same cut.
-        return lambda threshold: math.floor(threshold) in grid
+        whole = frozenset(map(math.floor, points(attribute)))
+        return lambda threshold: math.floor(threshold) in whole
+    grid = frozenset(points(attribute))
     crossed = frozenset(itertools.chain.from_iterable(map(bounds_of, grid)))
     return lambda threshold: threshold in grid or (threshold in crossed and single_sides(threshold) is not None)
 
 
-@lru_cache(maxsize=1024)
-def _public_points(attribute: Integer | Real) -> frozenset[float]:
-    """Return the public cut points of a number; of whole numbers, the largest at or below each."""
+def _public_points(attribute: Integer | Real) -> set[float]:
+    """Return the public cut points of a number."""
     amounts = _amounts(attribute)
-    grid = {*public_grid(attribute), *itertools.chain.from_iterable(amounts[2] if amounts else ())}
-    grid |= {*code_cuts(attribute)}
-    return frozenset(map(math.floor, grid) if isinstance(attribute, Integer) else grid)
+    round_ones = itertools.chain.from_iterable(amounts[2] if amounts else ())
+    return {*public_grid(attribute), *round_ones, *code_cuts(attribute)}
+
+
+def finest_cuts(attribute: Integer | Real, *, cells: int = FINEST) -> tuple[float, ...]:
+    """Return the points between the finest cells: one per value where there are few, else of equal width.
+
+    They follow from the bounds alone. Private fits choose among them by noisy counts. They are no public cut points:
+    of a number with few values they include every cut, those taken from records as well.
+
+    Parameters
+    ----------
+    attribute : Integer or Real
+        The number.
+    cells : int, default=4096
+        Most cells.
+
+    Examples
+    --------
+    >>> finest_cuts(Integer(0, 4)), finest_cuts(Real(0.0, 1.0), cells=4)
+    ((0.5, 1.5, 2.5, 3.5), (0.25, 0.5, 0.75))
+    """
+    lo, hi = float(attribute.lo), float(attribute.hi)
+    size = attribute.hi - attribute.lo + 1 if isinstance(attribute, Integer) else attribute.size
+    if isinstance(attribute, Real) and size is not None:
+        size -= attribute.missing + sum(not lo <= code <= hi for code in attribute.codes)
+    if size is not None and size <= cells:
+        step = 1.0 if isinstance(attribute, Integer) else float(attribute.resolution or 1.0)
+        return tuple((lo + step * (np.arange(1, int(size)) - 0.5)).tolist())
+    return _even_cuts(attribute, cells)
+
+
+def _even_cuts(attribute: Integer | Real, cells: int) -> tuple[float, ...]:
+    """Return the points between cells of equal width; of whole numbers, half way to the next one."""
+    lo, hi = float(attribute.lo), float(attribute.hi)
+    cuts = lo + (hi - lo) * (np.arange(1, cells) / cells)
+    if isinstance(attribute, Integer):
+        cuts = np.floor(cuts) + 0.5
+    return tuple(np.unique(cuts).tolist())
+
+
+def is_candidate(attribute: Attribute, threshold: float) -> bool:
+    """Return whether private fits can choose a threshold: it follows from the domain alone.
+
+    Candidates are the public cut points, up to 256 points for private quantiles, and :func:`finest_cuts`. An
+    ordinary model, which takes thresholds from records, can have some of them by chance.
+
+    Examples
+    --------
+    >>> age = Integer(18, 90, thresholds=(30, 60))
+    >>> on_grid(age, 41.5), is_candidate(age, 41.5), is_candidate(Real(0.0, 1.0), 0.1234)
+    (False, True, False)
+    """
+    return _candidate_of(attribute)(threshold)
+
+
+@lru_cache(maxsize=1024)
+def _candidate_of(attribute: Attribute) -> Callable[[float], bool]:
+    return _one_of(attribute, _candidates)
+
+
+def _candidates(attribute: Integer | Real) -> set[float]:
+    """Return the public cut points of a number, and those among which private fits choose."""
+    quantiles = public_grid(attribute, size=CANDIDATES)
+    # Cells of equal width are cells of the finest grid taken together, which a resolution can place elsewhere.
+    return {*_public_points(attribute), *quantiles, *finest_cuts(attribute), *_even_cuts(attribute, FINEST)}
 
 
 def are_adjacent(attribute: Attribute, below: float, above: float) -> bool:

@@ -9,18 +9,12 @@ from typing import Any
 
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Attribute, Scalar, code_ends
-from glassine.domain.grid import few_cuts, public_grid
+from glassine.domain.grid import CANDIDATES, few_cuts, public_grid
 from glassine.domain.literals import complement
 from glassine.domain.prefixes import Prefix
 from glassine.errors import InvalidParameterError, check_whole, parameter
 from glassine.sealed.oracle import ExactOracle
 from glassine.sealed.queries import Quantiles
-
-CANDIDATES = 256
-"""Most public cut points among which a private quantile of a number is chosen.
-
-The error in rank grows with the logarithm of their number alone, so that many cost little: 256 place a cut within 1/256
-of the range."""
 
 
 def candidates(domain: Domain, name: str) -> tuple[float, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from glassine.domain import Binary, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar, code_cuts
+from glassine.domain.grid import FINEST, finest_cuts
 from glassine.domain.refusals import refuse_prefixes
 from glassine.domain.special_codes import SpecialCodes
 from glassine.errors import InvalidParameterError, parameter
@@ -22,10 +23,6 @@ from glassine.sealed.gaussian import Portion, SumsOracle, SumsRelease
 from glassine.sealed.residuals import Spans
 
 # The public cells of each attribute, before anything is counted.
-
-
-FINEST = 4096
-"""Most cells of the public grid of one number: 2^12, six levels of the tree from eight nodes down, in 16 bits."""
 
 
 def public_grids(
@@ -64,7 +61,8 @@ def public_grids(
 def _grid(name: str, attribute: Attribute, bins: object, equal: int | None, declared: Sequence[float]) -> Grid:
     if isinstance(attribute, Integer | Real):
         bounds = (float(attribute.lo), float(attribute.hi))
-        plain = _finest(attribute, equal or FINEST) if bins is None else _given_cuts(name, attribute, bins)
+        finest = np.asarray(finest_cuts(attribute, cells=equal or FINEST), dtype=np.float64)
+        plain = finest if bins is None else _given_cuts(name, attribute, bins)
         refined = bins is None and equal is None
         sizes = _sizes(len(np.union1d(plain, code_cuts(attribute))) + 1) if refined else (1,)
         if refined and declared:
@@ -116,21 +114,6 @@ def coded_cells(grid: Grid) -> list[int]:
         return []
     places: list[int] = np.searchsorted(grid.cuts, [*grid.codes]).tolist()
     return places
-
-
-def _finest(attribute: Integer | Real, most: int) -> Array:
-    """Return the points between the finest cells: one per value where there are few, else of equal width."""
-    lo, hi = float(attribute.lo), float(attribute.hi)
-    size = attribute.hi - attribute.lo + 1 if isinstance(attribute, Integer) else attribute.size
-    if isinstance(attribute, Real) and size is not None:
-        size -= attribute.missing + sum(not lo <= code <= hi for code in attribute.codes)
-    if size is not None and size <= most:
-        step = 1.0 if isinstance(attribute, Integer) else float(attribute.resolution or 1.0)
-        return np.asarray(lo + step * (np.arange(1, int(size)) - 0.5))
-    cuts = lo + (hi - lo) * (np.arange(1, most) / most)
-    if isinstance(attribute, Integer):
-        cuts = np.floor(cuts) + 0.5
-    return np.unique(cuts)
 
 
 def _with(cuts: Array, declared: Sequence[float], *, whole: bool) -> Array:
