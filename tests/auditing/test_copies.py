@@ -162,6 +162,32 @@ def test_scrubbing_is_done_again(kind: str, counts: Any, tmp_path: Path) -> None
         log.replay(replace(released, guarantee=None))
 
 
+def test_steps_are_followed_from_an_edited_model(tmp_path: Path) -> None:
+    """What was edited, then scrubbed or exported, was of another model: no file could be given for its beginning."""
+    released = additive()
+    term = released.terms[0].name
+    middle = editing.shift(editing.zero(released, term, reason="not allowed"), term, 0, 0.25)
+    exported = {form.to: written(middle, form) for form in formats() if form.write and isinstance(middle, form.kinds)}
+    assert {"pmml", "sql", "python"} <= exported.keys()
+    for to, data in exported.items():
+        # A form that no reader takes is written again.
+        (tmp_path / "copy").write_bytes(data)
+        read = None if to in ("sql", "python") else load_file(tmp_path / "copy", trust_pickle=True)
+        found = follow(read, data, fingerprint(released), released=middle)
+        assert found is not None, to
+        assert found.same_bytes
+        assert (found.steps[0], found.n_typed) == ("edited 2 times after release", 1)
+        assert follow(None, data + b" ", fingerprint(released), released=middle) is None
+    write_model(editing.zero(middle, term), tmp_path / "more.json", overwrite=True)
+    found = origin(tmp_path / "more.json", released, released=middle)
+    assert found is not None
+    assert (found.steps[1:], found.n_typed) == (("edited 1 time after release",), 0)
+    lied = replace(middle, edits=(middle.edits[0], replace(middle.edits[1], parameters=(("by", 0.5),))))
+    for other in (lied, replace(middle, intercept=(middle.intercept[0] + 1,)), replace(middle, guarantee=None)):
+        with pytest.raises(InvalidModelError):
+            origin(tmp_path / "more.json", released, released=other)
+
+
 def test_another_released_model_is_refused(tmp_path: Path) -> None:
     released, other = rules(), tree()
     write_model(released, tmp_path / "copy.json", overwrite=True)

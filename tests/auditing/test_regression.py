@@ -13,10 +13,10 @@ from glassine import AuditSettings, Policy, audit
 from glassine.auditing.findings import Findings
 from glassine.auditing.findings.regression import RegressionFinding
 from glassine.auditing.statements import Statements
-from glassine.domain import Domain
+from glassine.domain import Binary, Category, Domain, Real
 from glassine.errors import InvalidModelError
 from glassine.formats import as_model, load_file, load_model
-from glassine.models import Effect, FitStatistics, Power, RegressionModel
+from glassine.models import Effect, Equal, FitStatistics, Power, RegressionModel
 from glassine.report import render_html, render_text
 from glassine.scrubbing.scrub import scrub
 from tests.formats.test_regressions import DOMAIN, FILES, RECORDS
@@ -251,3 +251,101 @@ def test_a_family_without_calibration_asks_for_nothing_that_the_file_says() -> N
     assert "number of training records" not in said
     assert "held-out records" in said
     assert "of 0 leaves" not in render_html(findings)
+
+
+def fitted_line(columns: dict[str, np.ndarray], **fit: Any) -> tuple[RegressionModel, pl.DataFrame]:
+    """Return least squares of numbers, with errors to four digits, and its records."""
+    n = len(next(iter(columns.values())))
+    design = np.column_stack([np.ones(n), *columns.values()])
+    y = np.random.default_rng(3).normal(size=n)
+    answer, *_ = np.linalg.lstsq(design, y, rcond=None)
+    scale = float(((y - design @ answer) ** 2).sum() / (n - design.shape[1]))
+    errors = np.sqrt(scale * np.diag(np.linalg.inv(design.T @ design)))
+    effects = tuple(
+        Effect(name=x, factors=(Power(attribute=x),), coefficients=(float(b),), errors=(float(f"{e:.4g}"),), rounding=0)
+        for x, b, e in zip(columns, answer[1:], errors[1:], strict=True)
+    )
+    facts: dict[str, Any] = {"family": "gaussian", "dispersion": "estimated", "errors": "model", "penalized": False}
+    facts |= {"n_records": n, "n_parameters": design.shape[1], "scale": scale, "converged": True} | fit
+    model = RegressionModel(
+        attributes=tuple(columns),
+        effects=effects,
+        intercept=(float(answer[0]),),
+        link="identity",
+        fit=FitStatistics(**facts),
+    )
+    return model, pl.DataFrame({**columns, "y": y})
+
+
+@pytest.mark.parametrize(
+    ("alone", "by_file", "by_records"),
+    [(1, "unknown", "fail"), (2, "pass", "pass"), (40, "pass", "pass")],
+)
+def test_the_outcome_of_a_record_that_is_alone_in_a_column_follows(alone: int, by_file: str, by_records: str) -> None:
+    age = np.linspace(0.0, 1.0, 400)
+    model, data = fitted_line({"age": age, "clinic": (np.arange(400) < alone).astype(float)})
+    domain = Domain({"age": Real(0, 1), "clinic": Binary()})
+    assert status(audit(model, domain=domain))["fitted_values"] == by_file
+    assert status(audit(model, data, "y", domain=domain))["fitted_values"] == by_records
+    shrunk = replace(model, fit=replace(model.fit, penalized=None))
+    expected = {"fail": "unknown"}.get(by_records, by_records)
+    assert status(audit(shrunk, data, "y", domain=domain))["fitted_values"] == expected
+
+
+@pytest.mark.parametrize("values", [(0.0, 3.7), (1.0, 2.0)])
+def test_columns_of_two_values_are_counted_in_any_unit(values: tuple[float, float]) -> None:
+    few = np.where(np.arange(400) < 4, values[1], values[0])
+    model, data = fitted_line({"age": np.linspace(0, 1, 400), "few": few})
+    assert status(audit(model, data, "y", policy=NORM))["smallest_leaf"] == "fail"
+
+
+@pytest.mark.parametrize(("n", "expected"), [(1, "fail"), (4, "fail"), (40, "pass")])
+def test_a_number_within_a_category_has_the_records_of_the_category(n: int, expected: str) -> None:
+    age = np.linspace(1.0, 2.0, 400)
+    town = np.where(np.arange(400) < n, "a", "b")
+    model, data = fitted_line({"age": age, "x": age * (town == "a")})
+    product = replace(model.effects[1], factors=(Equal(attribute="town", value="a"), Power(attribute="age")))
+    model = replace(model, attributes=("age", "town"), effects=(model.effects[0], product))
+    data = data.with_columns(town=pl.Series(town))
+    domain = Domain({"age": Real(1, 2), "town": Category(("a", "b"))})
+    # By the file alone nothing bounds how few they are.
+    by_file = status(audit(model, domain=domain, policy=NORM))
+    assert (by_file["smallest_leaf"], by_file["fitted_values"]) == ("unknown", "unknown")
+    by_records = status(audit(model, data, "y", domain=domain, policy=NORM))
+    assert by_records["smallest_leaf"] == expected
+    assert by_records["fitted_values"] == ("fail" if n == 1 else "pass")
+
+
+@pytest.mark.parametrize(("likelihood", "expected"), [(-0.6, "fail"), (-0.7, "pass"), (None, "pass")])
+def test_a_likelihood_near_one_gives_every_outcome(likelihood: float | None, expected: str) -> None:
+    # -log 2 is -.693: above it, no outcome has a fitted probability of one half or less.
+    findings = audit(made(800, 2, log_likelihood=likelihood))
+    assert status(findings)["fitted_values"] == expected
+
+
+def test_a_fit_that_did_not_converge_may_give_outcomes() -> None:
+    assert status(audit(made(800, 2, converged=False)))["fitted_values"] == "unknown"
+
+
+def test_records_whose_outcome_is_certain_are_counted() -> None:
+    model = made(800, 1)
+    sure = replace(model, effects=(replace(model.effects[0], coefficients=(20.0,)),))
+    data = pl.DataFrame({"x0": np.where(np.arange(800) < 30, 1.0, 0.0), "y": np.arange(800) % 2})
+    assert status(audit(sure, data, "y"))["fitted_values"] == "fail"
+    assert status(audit(model, data, "y"))["fitted_values"] == "pass"
+
+
+@pytest.mark.parametrize("fit", [{"separated": True}, {"df_residual": 0}, {"log_likelihood": -0.1}])
+def test_no_copy_is_advised_where_outcomes_follow_from_coefficients(fit: dict[str, Any]) -> None:
+    said = " ".join(one.text for one in audit(made(800, 2, **fit)).advice)
+    assert ("with categories joined" in said, "copy without them" in said) == (True, False)
+    printed = " ".join(one.text for one in audit(made(800, 2, n_residuals=2)).advice)
+    assert ("with categories joined" in printed, "copy without them" in printed) == (False, True)
+
+
+def test_records_are_asked_for_where_a_column_may_hold_one() -> None:
+    model, data = fitted_line({"age": np.linspace(0, 1, 400), "clinic": (np.arange(400) < 1).astype(float)})
+    domain = Domain({"age": Real(0, 1), "clinic": Binary()})
+    assert "Pass the training records" in " ".join(one.text for one in audit(model, domain=domain).advice)
+    findings = audit(model, data, "y", domain=domain)
+    assert "with categories joined" in " ".join(one.text for one in findings.advice)

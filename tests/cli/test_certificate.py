@@ -337,6 +337,17 @@ def test_what_the_manual_recommends_keeps_the_proof(folder: Path, run: Run) -> N
     refused = run(*evidence, cwd=folder)
     assert (refused.status, "are of different models or files" in refused.err) == (2, True)
     assert "scrubbed: " in run(*evidence, "--audited", "copy.json", *given, cwd=folder).out
+    # An edited model is scrubbed, then exported: each step is done again from the edited file.
+    assert run(*scrub[:1], "edited.json", *scrub[2:-1], "next.json", "--steps", "next.log.json", cwd=folder).status == 0
+    given_next = ["--released", "edited.json", "--steps", "next.log.json", "--domain", "domain.json"]
+    for ending, to in {".pmml": "pmml", ".sql": "sql", ".py": "python"}.items():
+        assert run("export", "next.json", "--to", to, "-o", f"next{ending}", cwd=folder).status == 0
+        assert verify(run, folder, model=f"next{ending}").status != 0
+        done = verify(run, folder, *given_next, "--json", model=f"next{ending}")
+        assert (done.status, set(statuses(done).values())) == (0, {"pass"}), done.out
+        path = folder / f"next{ending}"
+        path.write_text(path.read_text().replace("1", "2", 1))
+        assert verify(run, folder, *given_next, model=f"next{ending}").status in (1, 2), "nothing explains the change"
     # A change that no log explains fails.
     values = json.loads((folder / "copy.json").read_text())
     values["intercept"][0] += 0.5

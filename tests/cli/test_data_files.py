@@ -44,6 +44,8 @@ FILES: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "Unicode text of Excel": (text("\t").replace("\n", "\r\n").encode("utf-16"), ()),
     "UTF-16 the other way round": (b"\xfe\xff" + text("\t").encode("utf-16-be"), ()),
     "UTF-16 without a mark": (text().encode("utf-16-le"), ()),
+    "UTF-32 without a mark": (text().encode("utf-32-le"), ()),
+    "UTF-32 without a mark, the other way round": (text().encode("utf-32-be"), ()),
     "Latin-1": (text().encode("latin-1"), ()),
     "a code page that is stated": (text().encode("cp437"), ("--encoding", "cp437")),
     "semicolons": (text(";").encode(), ()),

@@ -318,8 +318,8 @@ def test_no_function_of_the_command_line_takes_more_than_eight_values() -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_an_option_of_one_file_is_not_given_twice(path: str, name: str, param: Any, run: Run, tmp_path: Path) -> None:
-    """Of two files, one would be lost: an output that nobody writes, or records that nobody reads."""
+    """Of two files or forms, one would be lost: an output that nobody writes, or records that nobody reads."""
     values = ["1"] * param.nargs
     done = run(*path.split(), name, *values, name, *values, cwd=tmp_path)
     assert done.status == 2
-    assert f"{max(param.opts, key=len)} is given 2 times, and names one file. Give it once a run." in done.err
+    assert f"{max(param.opts, key=len)} is given 2 times, and takes one value. Give it once a run." in done.err

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
 
 from glassine import write_model
 from glassine.formats import load_file
+from glassine.formats.judged import as_ensemble, as_written
+from glassine.models import RegressionModel
 from tests.auditing.test_several_regressions import frame, tables
+from tests.auditing.test_subjects import FIRST, additive
 from tests.cli.running import Run
 from tests.formats.test_regressions import DOMAIN, FILES
 
@@ -56,3 +63,42 @@ def test_tables_are_audited_together_at_the_command_line(tmp_path: Path, run: Ru
     for ignored in (("--event", "x2"), ("--shadows", "8"), ("--sensitive", "town"), ("--tree", "0")):
         refused = run(*command, *ignored, cwd=tmp_path)
         assert (refused.status, f"{ignored[0]} has no meaning" in refused.err) == (2, True), refused.err
+
+
+STATED = {
+    "smallest_leaf": ("--stated-leaf", "5"),
+    "rounded_to": ("--stated-step", "5"),
+    "unweighted": ("--unweighted",),
+    "public_cuts": ("--public-cuts",),
+    "n_records": ("--n", "100"),
+    "family": ("--family", "cox"),
+    "errors": ("--errors", "model"),
+    "learning_rate": ("--learning-rate", "0.1"),
+    "base_rate": ("--base-rate", "0.1"),
+    "event": ("--event", "died"),
+}
+
+
+def test_each_statement_without_meaning_for_a_kind_is_noted(tmp_path: Path, run: Run) -> None:
+    leaf = RandomForestClassifier(3, min_samples_leaf=20, random_state=0)
+    points = np.random.default_rng(0).normal(size=(100, 2))
+    write_model(as_written(as_ensemble(leaf.fit(points, points[:, 0] > 0))), tmp_path / "forest.json")
+    write_model(FIRST, tmp_path / "tree.json")
+    write_model(additive(), tmp_path / "additive.json")
+    cox = load_file(FILES / "r_cox.txt", DOMAIN).model
+    assert isinstance(cox, RegressionModel)
+    fit = replace(cox.fit, n_records=None, errors="", baseline=())
+    write_model(replace(cox, fit=fit), tmp_path / "cox.json")
+    read = {
+        "forest.json": {"n_records", "base_rate", "unweighted", "public_cuts"},
+        "tree.json": {"smallest_leaf", "rounded_to", "unweighted", "public_cuts"},
+        "additive.json": {"public_cuts"},
+        "cox.json": {"n_records", "family", "errors", "event"},
+    }
+    for name, own in read.items():
+        for stated, words in STATED.items():
+            done = run("audit", name, *words, cwd=tmp_path)
+            noted = f"{words[0]} was not used" in done.out.replace("\n    ", " ")
+            refused = done.status == 2 and words[0] in done.err and "contradicts" not in done.err
+            assert (noted or refused) == (stated not in own), (name, stated, done.out + done.err)
+        assert "was not used" not in run("audit", name, "--one-record-per-person", cwd=tmp_path).out

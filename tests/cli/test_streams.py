@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from glassine.cli import entry
 from tests.cli.running import attributes, process
 from tests.cli.test_exchange import STATEMENTS
 from tests.cli.test_output import FULL, folder, shell
+from tests.server.test_running import folder as release_folder
 
-__all__ = ["folder"]
+__all__ = ["folder", "release_folder"]
 
 FORKED = """
 import json, os, shutil, sys
@@ -197,6 +199,40 @@ def test_a_missing_or_full_stream_changes_no_status_and_no_file(
                 assert len(run["stdout"]) == len(whole["stdout"]), run
     (charged,) = (run for run in runs if (run["command"], run["stream"]) == ("ledger charge", "full stdout"))
     assert "entry 1 of budget.sqlite stays charged: epsilon 0.1 is spent." in charged["stderr"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("redirected", ["", "0<&-", "1>&-", "2>&-", "1>/dev/full", "2>/dev/full", "0<&- 1>&- 2>&-"])
+@pytest.mark.parametrize("name", sorted(SERVING))
+def test_a_command_that_serves_ends_by_a_signal_whatever_its_streams(
+    name: str, redirected: str, release_folder: Path
+) -> None:
+    words = {
+        "desk": "desk study --name Okafor --no-open-browser",
+        "explain serve": "explain serve signed.json --port 0",
+    }
+    (release_folder / "study").mkdir()
+    (release_folder / "study" / "rules.txt").write_text(
+        "if [a] then [x] ([30 ; 4] examples)\nelse [y] ([3 ; 9] examples)"
+    )
+    line = f'exec "{sys.executable}" -m glassine {words[name]} {redirected}'
+    telling, full = "stderr" if name == "desk" else "stdout", (name, redirected) == ("explain serve", "1>/dev/full")
+    with subprocess.Popen(
+        ["bash", "-c", line], cwd=release_folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        silent = str(("stdout", "stderr").index(telling) + 1) in redirected
+        first = "" if silent else getattr(running, telling).readline()
+        if silent:
+            # A full stream of answers ends the service; else nothing says when it has started.
+            with suppress(subprocess.TimeoutExpired):
+                running.wait(60 if full else 3)
+        running.terminate()
+        rest, errors = running.communicate(timeout=60)
+    assert silent or "http://127.0.0.1:" in first
+    assert "Traceback" not in errors + rest
+    assert "never retrieved" not in errors
+    assert running.returncode == (2 if full else 143), errors
 
 
 @pytest.mark.slow

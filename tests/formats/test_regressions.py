@@ -23,6 +23,8 @@ from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import GlassineError, InvalidModelError, PrivacyLeakWarning, UnsupportedModelError
 from glassine.files import FileContent
 from glassine.formats import as_model, load_file, load_model
+from glassine.formats.printed.r_regression import regression_from_r
+from glassine.formats.printed.statsmodels import regression_from_statsmodels
 from glassine.models import AdditiveModel, Equal, Power, RegressionModel
 from glassine.models.indicators import indicator_bounds, not_bounded
 
@@ -510,3 +512,26 @@ def test_a_table_without_the_row_of_its_intercept_is_refused(tmp_path: Path) -> 
     assert isinstance(model, RegressionModel)
     assert not model.has_intercept
     assert read("r_lm.txt").has_intercept
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Possibly complete quasi-separation: A fraction 0.17 of observations can be\nperfectly predicted.",
+        "Complete Separation: The results show that there iscomplete separation or perfect prediction.",
+    ],
+)
+def test_statsmodels_says_where_outcomes_are_certain(said: str) -> None:
+    text = (FILES / "sm_logit.txt").read_text()
+    assert not regression_from_statsmodels(text, DOMAIN).fit.separated
+    assert regression_from_statsmodels(f"{text}\n\n{said}\n", DOMAIN).fit.separated
+
+
+def test_the_likelihood_of_outcomes_of_0_and_1_follows_from_the_deviance() -> None:
+    text = (FILES / "r_logit.txt").read_text()
+    model = regression_from_r(text, DOMAIN)
+    found = re.search(r"Residual deviance: *(\S+)", text)
+    assert found is not None
+    assert model.fit.log_likelihood == pytest.approx(-float(found[1]) / 2)
+    weighted = text.replace("family = binomial,", "family = binomial, weights = w,", 1)
+    assert regression_from_r(weighted, DOMAIN).fit.log_likelihood is None

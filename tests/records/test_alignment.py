@@ -102,3 +102,44 @@ def test_labels_that_equal_nothing_and_of_several_types_are_compared() -> None:
     frame = pd.DataFrame({"a": [1, 2, 3]}, index=pd.Index([float("nan"), "x", 3], dtype=object))
     with pytest.raises(InvalidDataError, match="another order"):
         check_alignment(frame, y=pd.Series([1, 2, 3], index=pd.Index(["x", float("nan"), 3], dtype=object)))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pytest.param(lambda i: pd.Index(i + 7, dtype="Int64"), id="nullable"),
+        pytest.param(lambda i: pd.Index((i + 7).astype(float)), id="floats"),
+        pytest.param(lambda i: pd.Index([*map(np.int64, i + 7)], dtype=object), id="objects"),
+    ],
+)
+def test_labels_are_compared_by_value_whatever_the_type_of_the_index(labels: Callable[[Any], pd.Index]) -> None:
+    order = np.arange(3)
+    frame = pd.DataFrame({"a": order}, index=order + 7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_alignment(frame, y=pd.Series(order, index=labels(order)))
+    with pytest.raises(InvalidDataError, match="another order"):
+        check_alignment(frame, y=pd.Series(order, index=labels(order[::-1])))
+
+
+@pytest.mark.parametrize("odd", [pd.NA, None, pd.NaT, [1], {"a": 1}])
+def test_labels_that_have_no_truth_value_or_hash_are_compared_as_all_others(odd: object) -> None:
+    def index(*labels: object) -> pd.Index:
+        array = np.empty(len(labels), dtype=object)
+        array[:] = labels
+        return pd.Index(array)
+
+    frame = pd.DataFrame({"a": [1, 2]}, index=index("x", odd))
+    check_alignment(frame, y=pd.Series([1, 2], index=index("x", odd)))
+    with pytest.raises(InvalidDataError, match="another order"):
+        check_alignment(frame, y=pd.Series([1, 2], index=index(odd, "x")))
+    with pytest.raises(InvalidDataError, match="another index"):
+        check_alignment(frame, y=pd.Series([1, 2], index=index("x", "y")))
+
+
+def test_labels_of_several_records_cannot_be_sorted_by() -> None:
+    frame = pd.DataFrame({"a": [1, 2, 3]}, index=[5, 5, 6])
+    with pytest.raises(InvalidDataError, match="another order") as raised:
+        check_alignment(frame, y=pd.Series([1, 2, 3], index=[5, 6, 5]))
+    assert ".loc" not in str(raised.value)
+    assert "a label that no other has" in str(raised.value)

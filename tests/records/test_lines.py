@@ -85,6 +85,8 @@ def test_the_encodings_of_private_fits_are_those_of_pythons_whose_lines_stand_al
     [
         ("a,b\n1,2\n".encode("utf-16"), None),
         ("a,b\n1,2\n".encode("utf-16-be"), None),
+        ("a,b\n1,2\n".encode("utf-32-le"), None),
+        ("a,b\n1,2\n".encode("utf-32-be"), None),
         ("a,b\n1,2\n".encode("utf-32"), None),
         *(
             (b"a,b\n1,2\n", name)

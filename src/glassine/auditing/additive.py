@@ -92,6 +92,11 @@ class AdditiveSubject(ModelSubject):
         return cls(model=model, leakage=leakage, inferred=inferred, domain_inferred=bool(inferred), **facts, **own)
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        """What can be stated of an additive model."""
+        return ("public_cuts",)
+
+    @property
     def target_ends(self) -> int:
         """How many ends of the target's range are published, but not public: they are values of two records."""
         stated, claim, domain = self.model.target_bounds, self.model.guarantee, self.inputs.domain

@@ -74,7 +74,7 @@ def _claim(certificate: Certificate) -> Match:
 def _model(certificate: Certificate, model: PublishedModel, origin: Origin | None) -> Match:
     if certificate.model is None:
         return Match(name="model", status="unknown", statement="The certificate names no model.")
-    if certificate.model == fingerprint(model):
+    if certificate.model == fingerprint(model) and (origin is None or not origin.steps):
         return Match(name="model", status="pass", statement="It is of this model, value by value.")
     if origin is not None:
         return Match(
@@ -87,8 +87,8 @@ def _model(certificate: Certificate, model: PublishedModel, origin: Origin | Non
         name="model",
         status="fail",
         statement="It is of another model, or of the one that this is a copy of. A copy is verified with the JSON that "
-        "was written with the certificate, and with the steps of its scrubbing. Without them, do not use it: it may "
-        "have been changed.",
+        "was written with the certificate, or as it was edited before, and with the steps of its scrubbing. Without "
+        "them, do not use it: it may have been changed.",
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidModelError
@@ -61,7 +62,7 @@ def edited(times: int) -> Origin:
 
 
 def follow(
-    copy: ModelFile,
+    copy: ModelFile | None,
     data: bytes,
     certified: str,
     *,
@@ -76,14 +77,16 @@ def follow(
 
     Parameters
     ----------
-    copy : ModelFile
-        The copy, as it was read.
+    copy : ModelFile, optional
+        The copy, as it was read. Without it only an export of the released model is explained, byte for byte: what
+        no reader takes can still be written again.
     data : bytes
         Its file.
     certified : str
         The fingerprint of the certificate.
     released : DecisionTree, RuleList or AdditiveModel, optional
-        The model as it was released. Without it only edits are explained, which keep what they replaced.
+        The model as it was released, or as it was edited since: its own edits are taken back first. Without it only
+        edits are explained, which keep what they replaced.
     log : ScrubLog, optional
         The log of scrubbing.
     domain : Domain, optional
@@ -96,16 +99,20 @@ def follow(
         If the released model is not that of the certificate, the log is in another domain or does not lead to what it
         says, or an edit did something else than it says.
     """
-    if released is not None and fingerprint(released) != certified:
-        raise InvalidModelError(
-            "the released model is not the one that the certificate is of.",
-            remedy="Give the JSON that was written with the certificate.",
-        )
-    model, base, steps, typed = copy.model, released, list[str](), dict[str, int]()
+    model = released if copy is None else copy.model
+    base, before, steps, typed = released, 0, list[str](), dict[str, int]()
     if base is None:
         base = editing.revert(model) if isinstance(model, AdditiveModel) else model
-        if fingerprint(base) != certified:
+        if base is None or fingerprint(base) != certified:
             return None
+    elif fingerprint(base) != certified:
+        before = _edits_since(base, certified)
+        if not before:
+            raise InvalidModelError(
+                "the released model is not the one that the certificate is of.",
+                remedy="Give the JSON that was written with the certificate, or what was edited of it before.",
+            )
+        steps, typed = [*edited(before).steps], _typed(base, before)
     if log is not None:
         if domain != log.domain:
             # Cut points that were chosen by the records would pass for public ones.
@@ -115,25 +122,44 @@ def follow(
             )
         base = log.replay(base)
         steps.append(f"scrubbed: {log.text}")
-    if isinstance(model, AdditiveModel) and isinstance(base, AdditiveModel):
-        more = len(model.edits) - len(base.edits)
-        if more > 0 and fingerprint(editing.undo(model, more)) == fingerprint(base):
-            editing.verify(model)
-            base = model
-            steps += edited(more).steps
-            typed = {
-                "n_typed": typed_scores(model, more),
-                "n_scores": sum(term.scores.size for term in model.terms),
-            }
-    own = fingerprint(model)
+    more = _edits_since(model, fingerprint(base), len(getattr(base, "edits", ())))
+    if model is not None and more:
+        typed = _typed(model, more if log is not None else before + more, typed.get("n_typed", 0) if log else 0)
+        base, steps = model, [*steps, *edited(more).steps]
+    origin = Origin(steps=tuple(steps), same_bytes=False, **typed)
+    return _as_written(copy, data, base, domain, origin)
+
+
+def _edits_since(model: PublishedModel | None, start: str, n_before: int = 0) -> int:
+    """Return how many edits lead from the model of a fingerprint to this one; 0 if they do not."""
+    if not isinstance(model, AdditiveModel):
+        return 0
+    more = len(model.edits) - n_before
+    if more <= 0 or fingerprint(editing.undo(model, more)) != start:
+        return 0
+    editing.verify(model)
+    return more
+
+
+def _typed(model: Any, n_edits: int, earlier: int = 0) -> dict[str, int]:
+    """Return what an origin says of typed scores, those from before a step of scrubbing among them."""
+    n_scores = sum(term.scores.size for term in model.terms)
+    return {"n_typed": min(n_scores, typed_scores(model, n_edits) + earlier), "n_scores": n_scores}
+
+
+def _as_written(
+    copy: ModelFile | None, data: bytes, base: PublishedModel, domain: Domain | None, origin: Origin
+) -> Origin | None:
+    """Return how a file follows from a model that Glassine writes: it holds it, or is an export, or was read of one."""
+    own = None if copy is None else fingerprint(copy.model)
+    name = "" if copy is None else copy.form.format
     if own == fingerprint(base):
-        same = any(data == other for _, other in _written(base, domain, copy.form.format, data))
-        return Origin(steps=tuple(steps), same_bytes=same, **typed)
-    for form, other in _written(base, domain, copy.form.format, data):
+        return replace(origin, same_bytes=any(data == other for _, other in _written(base, domain, name, data)))
+    for form, other in _written(base, domain, name, data):
         if data == other:
-            return Origin(steps=(*steps, f"exported as {form.name}"), same_bytes=True, **typed)
-        if form.read is not None and _again(other, domain) == own:
-            return Origin(steps=(*steps, f"exported as {form.name} and read again"), same_bytes=False, **typed)
+            return replace(origin, steps=(*origin.steps, f"exported as {form.name}"), same_bytes=True)
+        if own is not None and form.read is not None and _again(other, domain) == own:
+            return replace(origin, steps=(*origin.steps, f"exported as {form.name} and read again"))
     return None
 
 

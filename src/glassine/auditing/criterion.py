@@ -404,6 +404,10 @@ HELD_OUT = remedy(
 
 
 WITHOUT = remedy("Write a copy without them: {step}.", "scrub")
+JOINED = remedy(
+    "{Retrain} with fewer columns, or with categories joined, so that no column is of one record or of one outcome."
+)
+"""What helps where outcomes follow from coefficients, which every copy has."""
 ASKED_WITHOUT = remedy(
     "Ask the publisher for a copy without them. To write one, the coefficients are rounded to their standard errors, "
     "which follow from the training records where they are not published."

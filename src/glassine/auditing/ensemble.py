@@ -126,6 +126,12 @@ class EnsembleSubject(ModelSubject):
         return None if self.table is None else len(self.table)
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        """What can be stated of an ensemble."""
+        rate = ("learning_rate",) if self.ensemble.combined == "sum" else ()
+        return ("n_records", "base_rate", "unweighted", "public_cuts", *rate)
+
+    @property
     def lacks(self) -> tuple[str, ...]:
         """What the publisher can state, so that the law of parameters says what it implies; nothing where it cannot."""
         ensemble = self.ensemble

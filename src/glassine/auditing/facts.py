@@ -139,6 +139,7 @@ class FittedValues:
     number: int  # How many are known to
     reasons: tuple[str, ...] = ()  # Why, each in a sentence
     with_errors: bool = True  # Whether standard errors are published, to which a copy rounds its coefficients
+    by_coefficients: bool = False  # Whether some follow from the coefficients, which every copy has
     unsettled: str = ""  # Why more may follow; empty if nothing says so
 
 

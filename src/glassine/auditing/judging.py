@@ -21,6 +21,7 @@ from glassine.auditing.criterion import (
     FEWER_TABLES,
     HELD_OUT,
     IF_PUBLIC,
+    JOINED,
     MATCHING,
     MODELS,
     MORE_HELD_OUT,
@@ -196,6 +197,11 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
         helpful = MORE_HELD_OUT
     elif check.rule == "named_by_thresholds" and helpful is DOMAIN and case.has_domain and not case.domain_inferred:
         helpful = MATCHING if case.mismatch else NAMING
+    elif check.rule == "fitted_values" and (
+        (helpful is WITHOUT and fitted is not None and fitted.by_coefficients)
+        or (helpful is COUNTED and case.has_data and not case.mismatch)
+    ):
+        helpful = JOINED
     elif helpful is WITHOUT and not (case.has_data or fitted is None or fitted.with_errors):
         helpful = ASKED_WITHOUT
     elif (helpful is CLEAN_COPY or (helpful is not None and helpful.action == "scrub")) and any(

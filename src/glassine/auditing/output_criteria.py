@@ -174,7 +174,7 @@ RESIDUAL_DEGREES: Criterion[int, float] = Criterion(
     unmeasured="Whether values of single records follow is not known: {reason}",
     by_guarantee=covered_of(OF_REGRESSIONS, ", single values included"),
     remedies={"regression": WITHOUT, "several regressions": ONE_SAMPLE},
-    inputs={"several regressions": SAMPLED},
+    inputs={"regression": COUNTED, "several regressions": SAMPLED},
 )
 def FITTED_VALUES(limit: int, fitted: FittedValues, case: Case) -> Check:
     """Judge how many values of single records follow from a regression."""

@@ -14,6 +14,16 @@ from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outco
 from glassine.auditing.facts import EffectiveParameters, Fact, FittedValues, Inapplicable, Sizes
 from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding, ModelSummary
 from glassine.auditing.findings.regression import ColumnFinding, RegressionFinding
+from glassine.auditing.following import (
+    UNLESS_SHRUNK,
+    Fitted,
+    certain_outcomes,
+    is_exact,
+    is_likeliest,
+    is_number,
+    may_follow,
+    single_values,
+)
 from glassine.auditing.inputs import AuditInputs, on_shared
 from glassine.auditing.model_subject import ModelSubject
 from glassine.auditing.size_criteria import SMALL
@@ -22,14 +32,13 @@ from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import MEMBERSHIP, attacked
 from glassine.data.labels import Sample
 from glassine.data.record_table import RecordTable
-from glassine.domain import Integer, Real
 from glassine.domain.literals import is_missing
 from glassine.errors import parameter
 from glassine.models.effects import Equal
 from glassine.models.implied import advantage_of_parameters, effective_parameters
 from glassine.models.indicators import indicator_bounds, not_bounded
-from glassine.models.regression import FitStatistics, RegressionModel
-from glassine.records.arrays import Array, Bools
+from glassine.models.regression import RegressionModel
+from glassine.records.arrays import Array
 
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
@@ -44,30 +53,9 @@ ON_A_GRID = (
 )
 HALF = 0.5
 """Leverage above which a record's outcome makes more than half of its fitted value."""
-PERFECT = 1 - 1e-12
-"""R squared from which a fit is exact, up to the printed digits."""
 UNKNOWN_COLUMNS = (
     "whether these columns are of 0/1 is not known: {names}. Pass a domain that says it, or the training data."
 )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Fitted:
-    """A regression beside its training records: those without a gap."""
-
-    design: Array  # The columns, the intercept first (0 where none was fitted), shape (n, 1 + columns)
-    weights: Array | None  # Variance of each outcome at its fitted value, shape (n,); None of an unknown link
-    complete: Bools  # Which of all records have no gap
-
-    @cached_property
-    def leverage(self) -> Array | None:
-        """How much of each record's fitted value its outcome makes, shape (n,)."""
-        if self.weights is None:
-            return None
-        scaled = self.design * np.sqrt(self.weights)[:, None]
-        base = np.linalg.svd(scaled, full_matrices=False)
-        kept = base.S.max(initial=0.0) * len(scaled) * np.finfo(float).eps < base.S
-        return np.asarray((base.U[:, kept] ** 2).sum(axis=1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,16 +78,17 @@ class RegressionSubject(ModelSubject):
 
     @cached_property
     def sizes(self) -> tuple[int | None, ...]:
-        """For each column of 0/1, the fewer of its records of either value; None of others and without records."""
+        """For each column of 0/1, the fewer of its records of either value; None of others and without records.
+
+        Two other values are 0 and 1 in another unit. Of a category times a number, those of the category are counted.
+        """
         if self.fitted is None:
             return (None,) * len(self.model.effects)
-        columns = self.fitted.design[:, 1:]
-        out: list[int | None] = []
-        for values in columns.T:
-            ones = int((values == 1).sum())
-            counted = bool(np.isin(values, (0.0, 1.0)).all())
-            out.append(min(ones, len(values) - ones) if counted else None)
-        return tuple(out)
+        columns = self.fitted.design[:, 1:].T
+        return tuple(
+            _fewer(values, any(isinstance(factor, Equal) for factor in effect.factors))
+            for effect, values in zip(self.model.effects, columns, strict=True)
+        )
 
     @cached_property
     def references(self) -> tuple[int, ...]:
@@ -132,6 +121,11 @@ class RegressionSubject(ModelSubject):
         return len(self.fitted.design)
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        """What can be stated of a regression."""
+        return ("n_records", "family", "errors", *(("event",) if self.model.link == "cox" else ()))
+
+    @property
     def lacks(self) -> tuple[str, ...]:
         """What the publisher can state, so that the law of parameters says what it implies; nothing where it cannot."""
         return () if self.model.fit.family and uncalibrated(self.model) else ("n_records",)
@@ -158,6 +152,14 @@ class RegressionSubject(ModelSubject):
             yield "The file holds a scaler, with the number of records, and the mean and variance of each number."
         if self.fitted is not None and not self.fitted.complete.all():
             yield RecordNote("Records with a missing number were left out, as fits leave them out.")
+
+
+def _fewer(values: Array, of_category: bool) -> int | None:
+    """Return how many records lack the most frequent value of a column of two values, or of a category's."""
+    distinct, counts = np.unique(values, return_counts=True)
+    if not (of_category or len(distinct) == 2 or np.isin(distinct, (0.0, 1.0)).all()):
+        return None
+    return int(len(values) - counts.max(initial=0))
 
 
 def _fitted(model: RegressionModel, table: RecordTable, target: str | None) -> Fitted:
@@ -264,7 +266,7 @@ def _sizes(subject: RegressionSubject) -> Fact[Sizes]:
     unknown = [
         effect.name
         for effect, indicator in zip(model.effects, indicators, strict=True)
-        if not indicator and not _is_number(effect.attributes, domain)
+        if not indicator and not is_number(effect, domain)
     ]
     if unknown:
         return NotApplicable(UNKNOWN_COLUMNS.format(names=", ".join(unknown[:3]) + (" ..." if unknown[3:] else "")))
@@ -277,39 +279,35 @@ def _sizes(subject: RegressionSubject) -> Fact[Sizes]:
     return Measured(Sizes(parts={names: ()}, fewest=least, unsettled=subject.doubt))
 
 
-def _is_number(names: tuple[str, ...], domain: Any) -> bool:
-    """Return whether a domain declares one of the attributes of a product as a number that is not of 0/1."""
-    return domain is not None and any(name in domain and isinstance(domain[name], Integer | Real) for name in names)
-
-
-def single_values(fit: FitStatistics) -> tuple[int, tuple[str, ...]]:
-    """Return how many values of single records a table alone publishes or determines, and why, each in a sentence."""
-    reasons, number = list[str](), 0
-    if fit.n_residuals:
-        number += fit.n_residuals
-        reasons.append(f"The summary prints {fit.n_residuals:,} residuals of single records.")
-    if "design matrix" in fit.published:
-        number += fit.n_records or 1
-        reasons.append("The file holds the design matrix, which is every training record.")
-    exact = fit.df_residual is not None and fit.df_residual <= 0
-    if exact or (fit.r_squared is not None and fit.r_squared >= PERFECT):
-        number += fit.n_records or 1
-        reasons.append("The model has as many parameters as records, so that every outcome follows from it.")
-    if fit.separated:
-        number += 1
-        reasons.append("Fitted probabilities are 0 or 1, so that outcomes of records are certain.")
-    return number, tuple(reasons)
-
-
 def _values(subject: RegressionSubject) -> Fact[FittedValues]:
     """Return how many values of single records are published beside the coefficients, or follow from them."""
     number, reasons = single_values(subject.model.fit)
+    certain = certain_outcomes(subject.model, subject.fitted)
+    if certain and subject.model.fit.penalized is None and subject.model.link == "identity":
+        return Measured(FittedValues(number=number, reasons=reasons, unsettled=UNLESS_SHRUNK))
+    if certain:
+        number += certain
+        reasons += (
+            f"The outcomes of {certain:,} {'record' if certain == 1 else 'records'} follow from their columns.",
+        )
     single, unsettled = _baseline(subject)
+    unsettled = unsettled or (
+        subject.doubt if subject.fitted is not None else may_follow(subject.model, subject.domain)
+    )
     if single:
         number += single
         reasons += (f"The baseline hazard has {single:,} rows, each the time of an event.",)
     with_errors = all(effect.errors is not None for effect in subject.model.effects)
-    return Measured(FittedValues(number=number, reasons=reasons, with_errors=with_errors, unsettled=unsettled))
+    fit = subject.model.fit
+    return Measured(
+        FittedValues(
+            number=number,
+            reasons=reasons,
+            with_errors=with_errors,
+            by_coefficients=bool(certain) or fit.separated or is_exact(fit) or is_likeliest(fit),
+            unsettled=unsettled,
+        )
+    )
 
 
 def _baseline(subject: RegressionSubject) -> tuple[int, str]:

@@ -160,6 +160,11 @@ class SeveralSubject(Subject):
         return read_models(published.models, self.domain, published.names)
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        """What can be stated of several models."""
+        return ("unweighted",)
+
+    @property
     def weighed(self) -> list[str]:
         """The models whose sizes may be sums of weights: no statement and no counts of records say otherwise."""
         if self.inputs.statements.unweighted:

@@ -25,8 +25,9 @@ from glassine.attacks.outcome import Measured, Measurement, NotApplicable
 from glassine.auditing.facts import EffectiveParameters, Fact, FittedValues, Inapplicable, Sizes
 from glassine.auditing.findings import GuaranteeFinding, SeveralSummary
 from glassine.auditing.findings.differences import DifferenceFinding, DifferencesFinding, TableFinding
+from glassine.auditing.following import single_values
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.regression import single_values, uncalibrated
+from glassine.auditing.regression import uncalibrated
 from glassine.auditing.several_models import SeveralModels
 from glassine.auditing.size_criteria import SMALL
 from glassine.auditing.subject import ALONE, OpenedModel, Raw, Subject
@@ -208,6 +209,11 @@ class SeveralRegressionsSubject(Subject):
             outputs[key] = max(outputs.get(key, 1), model.n_outputs)
         number = sum(len(columns) * outputs[key] for key, columns in groups.items())
         return float(number), max(model.fit.n_records or 0 for model in self.models)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What can be stated of each table."""
+        return ("n_records", "family", "errors")
 
     @property
     def lacks(self) -> tuple[str, ...]:

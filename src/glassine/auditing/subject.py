@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeAlias
@@ -20,8 +20,9 @@ from glassine.auditing.judging import advise, contradicted, decide, judge, judge
 from glassine.auditing.membership_criteria import NO_CLASS
 from glassine.auditing.output_criteria import CLEAN_COPIES, CLEAN_COPY, SEVERAL
 from glassine.auditing.policy import Policy
+from glassine.auditing.statements import Statements
 from glassine.domain import Domain
-from glassine.errors import CostLimitError, CountingLimitError, InvalidDataError, InvalidParameterError, parameter
+from glassine.errors import CostLimitError, CountingLimitError, InvalidDataError, InvalidParameterError, Text, parameter
 from glassine.formats.canonical import FileForm, LongText, bounded, long_texts
 from glassine.formats.format import PublishedModel
 from glassine.formats.sklearn.parameters import StatedParameters
@@ -36,6 +37,7 @@ WEIGHED = (
     "Pass the training data, or have the publisher state it."
 )
 ALONE = "The checks judge what the models reveal together. Also audit each model separately."
+UNREAD = "{name} was not used: nothing of the kind is asked of this subject ({kind})."
 NOT_COUNTED = "the models of this kind are not counted."
 OF_PERSONS = (
     "The model's guarantee is for people, who may have several records each, but records were counted. Name the "
@@ -100,6 +102,11 @@ class Subject(Case, ABC):
     def has_records(cls, opened: OpenedModel, inputs: AuditInputs) -> bool:
         """Return whether there are records to measure on."""
         return inputs.has_records
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Which statements on the training data, and columns of events, are read of this kind; by default none."""
+        return ()
 
     @property
     def counts_people(self) -> bool:
@@ -196,7 +203,12 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         ),
         policy=replace(subject.inputs.policy, suppress_below=suppression.below),
         notes=_shortened(
-            [*subject.notes_read, *subject.notes(raw), *([JUDGED_AS_WRITTEN] if subject.inputs.estimator else [])]
+            [
+                *subject.notes_read,
+                *_unread(subject),
+                *subject.notes(raw),
+                *([JUDGED_AS_WRITTEN] if subject.inputs.estimator else []),
+            ]
         ),
         advice=advice,
         policies=() if only is not None else judge_named(case, suppression),
@@ -209,6 +221,17 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         files=files,
         counted="people" if subject.people else "records",
     )
+
+
+def _unread(subject: Subject) -> list[str]:
+    """Return a note on each statement, and on a column of events, that has no meaning for this kind."""
+    settings = subject.inputs.settings
+    stated = {one.name: getattr(settings.statements, one.name) for one in fields(Statements)}
+    stated["event"] = settings.membership.event
+    # Who has one record is asked of every kind, and who states it is no statement.
+    own = {*subject.reads, "one_record_per_person", "by"}
+    names = [name for name, value in stated.items() if name not in own and value not in (None, False)]
+    return [Text(UNREAD.format(name=parameter(name), kind=subject.kind)) for name in names]
 
 
 def _run(measurement: Measurement[Any, Any], subject: Subject) -> Outcome[Any]:

@@ -254,11 +254,11 @@ def facts_of_values(tree: TreeSubject, outcome: Outcome[ValueLeakage], raw: Raw)
     values, facts = outcome.value, dict[str, Fact[Any]]()
     if not tree.of_classes:
         facts["contributions"] = NotApplicable(STANDS) if tree.claim_stands else Measured(_contributions(tree, values))
+    # Records show which thresholds are midpoints, whatever is claimed.
+    bounded = _is_bounded(tree) and tree.table is None
     return facts | {
         "thresholds": Measured(
-            replace(
-                thresholds_fact(tree.inputs.policy, values, tree.cut), bounded=_is_bounded(tree), drawn=_drawn(tree)
-            )
+            replace(thresholds_fact(tree.inputs.policy, values, tree.cut), bounded=bounded, drawn=_drawn(tree))
         ),
         "named": Measured(_named(tree, values, raw)),
     }

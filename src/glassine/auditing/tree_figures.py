@@ -71,6 +71,11 @@ class TreeSubject(ModelSubject):
     occupancy: Occupancy  # Who is in each leaf or rule
     rows: Indices | None  # The leaf or rule of each training record that is read, shape (n,)
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What can be stated of a tree or a rule list."""
+        return ("smallest_leaf", "rounded_to", "unweighted", "public_cuts", "stated_class")
+
     @classmethod
     def of(cls, opened: OpenedModel, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return a tree or a rule list with what is given beside it; its domain is inferred where there is none."""

@@ -421,7 +421,9 @@ class AuditOptions(OptionGroup):
 OPTIONS = {
     **options_in(StatementOptions, StabilityOptions),
     **options_of("random_state", "confidence", "min_samples_leaf", "sampling_fraction", "remedies", "time_limit"),
-    **options_of("training", "only", "samples", "same_records", stated_class="--class-depth", n_shadows="--shadows"),
+    **options_of(
+        "training", "only", "samples", "same_records", "event", stated_class="--class-depth", n_shadows="--shadows"
+    ),
     **dict.fromkeys(("largest_attack_advantage", "largest_measured_advantage"), "--max-advantage"),
     "domain=, the public bounds and categories": f"--domain FILE. {DRAFTING.removesuffix('.')}",
 }

@@ -104,6 +104,17 @@ OF_AUDITS = {
     "same_records": "--same-records",
     "memory_limit": "--memory-limit",
     "cpu_limit": "--cpu-limit",
+    "smallest_leaf": "--stated-leaf",
+    "rounded_to": "--stated-step",
+    "unweighted": "--unweighted",
+    "public_cuts": "--public-cuts",
+    "stated_class": "--class-depth or --class-rules",
+    "n_records": "--n",
+    "family": "--family",
+    "errors": "--errors",
+    "learning_rate": "--learning-rate",
+    "base_rate": "--base-rate",
+    "event": "--event",
 }
 """Options by the parameters that findings name."""
 

@@ -235,9 +235,10 @@ def without_validators(params: list[Any]) -> list[Any]:
 
 
 def names_one_file(param: Any) -> bool:
-    """Return whether the value of an option is one file or folder."""
+    """Return whether the value of an option is one file or folder, or the form of what is written."""
     words = (param.metavar or "").replace("|", " ").split()
-    return param.param_type_name == "option" and not param.multiple and not {"FILE", "FOLDER", "PATH"}.isdisjoint(words)
+    named = not {"FILE", "FOLDER", "PATH"}.isdisjoint(words) or not {"--ci", "--to"}.isdisjoint(param.opts)
+    return param.param_type_name == "option" and not param.multiple and named
 
 
 class GroupedCommand(TyperCommand):
@@ -248,12 +249,12 @@ class GroupedCommand(TyperCommand):
         return without_validators(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; of options that name one file, a second is an error: the first would be lost."""
+        """Read the arguments; an option of one file or form is an error if it is given twice, as one would be lost."""
         _, _, order = self.make_parser(ctx).parse_args(list(args))
         for name, times in Counter(max(param.opts, key=len) for param in order if names_one_file(param)).items():
             if times > 1:
                 raise InvalidParameterError(
-                    f"{name} is given {times} times, and names one file.", remedy="Give it once a run."
+                    f"{name} is given {times} times, and takes one value.", remedy="Give it once a run."
                 )
         return super().parse_args(ctx, args)
 

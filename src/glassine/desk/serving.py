@@ -29,17 +29,30 @@ def serve(app: DeskApp, say: Callable[[str], None], *, open_browser: bool) -> No
     say(f"The desk is open at {address}\nThe address works once, for one minute. Press Ctrl-C to close the desk.")
     if open_browser:
         webbrowser.open(address)
-    if asyncio.run(run_desk(app, listening)):
+    stopped = asyncio.run(run_desk(app, listening))
+    if stopped is not None:
+        raise stopped
+    if app.session.contested.is_set():
         say("Another person used the address of this desk before you: it was closed. Start it again.")
 
 
-async def run_desk(app: DeskApp, listening: socket) -> bool:
-    """Serve until a signal ends it; return whether it ended because its code was used twice."""
+async def run_desk(app: DeskApp, listening: socket) -> BaseException | None:
+    """Serve until a signal ends it, which is returned, or until its code was used twice."""
     await app.audits.workers.start()
     server = uvicorn.Server(configured(app.asgi, limits=app.limits, access=app.access))
     watching = asyncio.create_task(app.watch())
     contested = asyncio.create_task(app.session.contested.wait())
-    serving = asyncio.create_task(server.serve(sockets=[listening]))
+
+    # The server sends itself the signal again when it has closed. Raised within a task, it would end the loop at once,
+    # while audits still run.
+    async def served() -> BaseException | None:
+        try:
+            await server.serve(sockets=[listening])
+        except (SystemExit, KeyboardInterrupt) as stopped:
+            return stopped
+        return None
+
+    serving = asyncio.create_task(served())
     try:
         await asyncio.wait({serving, contested}, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -51,6 +64,5 @@ async def run_desk(app: DeskApp, listening: socket) -> bool:
             await watching
         app.workbench.stop()
         await app.audits.stop()
-        ended = contested.done()
         contested.cancel()
-    return ended
+    return await serving

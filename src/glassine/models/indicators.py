@@ -8,7 +8,9 @@ from glassine.domain import Domain
 from glassine.models.regression import RegressionModel
 
 
-def indicator_bounds(model: RegressionModel, domain: Domain | None = None) -> tuple[int | None, ...]:
+def indicator_bounds(
+    model: RegressionModel, domain: Domain | None = None, *, every: bool = False
+) -> tuple[int | None, ...]:
     """Return for each column of 0/1 a number of records, or of its rarer outcome, that it holds at least.
 
     ``1 / se^2`` bounds from below the rarer outcome's count in the column of a logistic regression, its sum of outcomes
@@ -23,6 +25,8 @@ def indicator_bounds(model: RegressionModel, domain: Domain | None = None) -> tu
         The model, with what is stated of it.
     domain : Domain, optional
         The public domain, which says which attributes are of 0/1.
+    every : bool, default=False
+        Whether to return what holds of each other column as well, if it is of 0/1; None if it cannot be.
 
     Examples
     --------
@@ -44,7 +48,7 @@ def indicator_bounds(model: RegressionModel, domain: Domain | None = None) -> tu
         scale = max(0.0, (fit.scale or 0.0) - fit.scale_rounding)
     out: list[int | None] = []
     for effect in model.effects:
-        if effect.errors is None or not effect.is_indicator(domain):
+        if effect.errors is None or not (every or effect.is_indicator(domain)):
             out.append(None)
             continue
         # Rounding moves an error by at most half of its last digit: the largest error gives the smallest bound.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Sequence
+from numbers import Integral
 from typing import Any
 
 from glassine.errors import InvalidDataError, NotAlignedWarning, parameter, warn_caller
@@ -55,14 +56,15 @@ for example with y.loc[X.index], or pass y.to_numpy() if it is in their order.
         if other is None or len(other) != len(order) or _equal(order, other):
             # That lengths differ is said by the reader, which knows what it counts.
             continue
-        spelled = parameter(name)
-        if Counter(_labels(order)) == Counter(_labels(other)):
+        own, its, spelled = _labels(order), _labels(other), parameter(name)
+        if (count := Counter(own)) == Counter(its):
+            sort = "Sort it as they are" if len(count) == len(own) else "Give each record a label that no other has"
+            way = f", for example with {name}.loc[X.index]" if len(count) == len(own) else ""
             raise InvalidDataError(
                 f"{spelled} has the index of the records in another order.",
-                remedy=f"Sort it as they are, for example with {name}.loc[X.index], or pass {name}.to_numpy() if it is "
-                "in their order.",
+                remedy=f"{sort}{way}, or pass {name}.to_numpy() if it is in their order.",
             )
-        if not (_is_default(order) or _is_default(other)):
+        if [*range(len(own))] not in (own, its):
             raise InvalidDataError(
                 f"{spelled} has another index than the records.",
                 remedy=f"Give both one index, or pass {name}.to_numpy() if it is in the order of the records.",
@@ -85,16 +87,17 @@ def _index(values: Any) -> Sequence[Any] | None:
     return None if lazy or isinstance(values, str) else index
 
 
-def _labels(index: Any) -> Iterator[Any]:
-    """Yield the labels of an index, those that are not a number equal to themselves."""
-    for label in index.tolist() if hasattr(index, "tolist") else list(index):
-        yield label if label == label else "NaN"
+def _labels(index: Any) -> list[Hashable]:
+    """Return the labels of an index as plain values: 7 is 7 in an index of any type."""
+    return [*map(_label, index.tolist() if hasattr(index, "tolist") else index)]
+
+
+def _label(label: Any) -> Any:
+    if isinstance(label, tuple):
+        return tuple(map(_label, label))
+    # What a foreign type calls equal may be no truth value, and it may have no hash.
+    return label if isinstance(label, str | float | Integral) and label == label else repr(label)
 
 
 def _equal(one: Any, other: Any) -> bool:
-    return one is other or bool(one.equals(other) if hasattr(one, "equals") else list(one) == list(other))
-
-
-def _is_default(index: Any) -> bool:
-    """Return whether labels are those of a frame that was given none."""
-    return all(label == place for place, label in enumerate(_labels(index)))
+    return one is other or (hasattr(one, "equals") and bool(one.equals(other))) or _labels(one) == _labels(other)

@@ -33,6 +33,9 @@ BOMS = {
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
 
+WIDE = {b"\1\0\0\0": "utf-32-le", b"\0\0\0\1": "utf-32-be", b"\1\0": "utf-16-le", b"\0\1": "utf-16-be"}
+"""Encodings by which bytes of the first character are not 0."""
+
 _PAGES = (437, 720, 737, 775, 850, 852, 855, 856, 857, 858, 860, 861, 862, 863, 864, 865, 866, 869, 874, 932, 949, 950)
 _APPLE = ("arabic", "croatian", "cyrillic", "farsi", "greek", "iceland", "latin2", "roman", "romanian", "turkish")
 _OTHERS = """
@@ -239,10 +242,9 @@ def _encoding(data: bytes, encoding: str | None, path: Path, purpose: Purpose) -
 
 
 def _wide(data: bytes) -> str | None:
-    """Return UTF-16 without a mark, which the first character of the header shows."""
-    if len(data) < 2 or (data[0] == 0) == (data[1] == 0):
-        return None
-    return "utf-16-be" if data[0] == 0 else "utf-16-le"
+    """Return UTF-16 or UTF-32 without a mark, which the first character of the header shows."""
+    shape = bytes(map(bool, data[:4]))
+    return WIDE.get(shape) or WIDE.get(shape[:2])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

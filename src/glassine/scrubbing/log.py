@@ -83,7 +83,7 @@ class ScrubLog:
         if fingerprint(released) != self.released:
             raise InvalidModelError(
                 "the log is of another model than the one that was released.",
-                remedy="Give the log that was written with this copy.",
+                remedy="Give the log that was written with this copy, and the model that was scrubbed, edited or not.",
             )
         made: PublishedModel = scrub(released, self.domain, **self.options).model
         if fingerprint(made) != self.copy:

@@ -245,12 +245,15 @@ def _of_glm(text: str, call: str, fit: FitStatistics, builder: RegressionBuilder
         records = int(null[2]) + (builder.n_parameters > len(builder.effects))
     estimated = family in ("gaussian", "gamma") or quasi
     scale = number(named[2])
+    # Of single outcomes of 0 and 1, the saturated model has the likelihood 1.
+    of_records = family == "binomial" and not {"weights", "grouped outcome"} & {*fit.special}
     return (
         replace(
             fit,
             family=family,
             df_residual=degrees,
             n_records=records,
+            log_likelihood=-float(residual[1]) / 2 if residual is not None and of_records else None,
             dispersion="estimated" if estimated else "fixed",
             scale=scale,
             scale_rounding=half_step(named[2]) if estimated else 0.0,

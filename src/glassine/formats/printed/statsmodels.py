@@ -42,6 +42,8 @@ FAMILY_OF = {
     "PH Reg": ("cox", "cox"),
 }
 """The models that are read, as their summaries name them; GLM names its family and its link."""
+SEPARATED = re.compile(r"complete quasi-separation|^ *Complete Separation:", re.MULTILINE)
+"""What a summary says where outcomes of records are certain."""
 FIGURES = 6
 """Figures of a row of coefficients: no other line of a summary has as many."""
 ALL_OF_IT = "Give all that print(results.summary()) printed."
@@ -110,7 +112,7 @@ def regression_from_statsmodels(text: str, domain: Domain | None = None) -> Regr
         raise UnsupportedModelError(
             f"the table has {len(builder.effects):,} columns, fewer than its degrees of freedom.", remedy=ALL_OF_IT
         )
-    fit = _fit(said, family, builder)
+    fit = _fit(said, family, builder, separated=SEPARATED.search(text) is not None)
     if family == "cox":
         rows, stratified = baseline_below(text, WITH_BASELINE)
         strata = ("strata",) if stratified and "strata" not in fit.special else ()
@@ -252,7 +254,7 @@ def _figure(said: dict[str, str], name: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _fit(said: dict[str, str], family: str, builder: RegressionBuilder) -> FitStatistics:
+def _fit(said: dict[str, str], family: str, builder: RegressionBuilder, *, separated: bool) -> FitStatistics:
     """Return what a summary says of the fit."""
     n, degrees = _whole(said, "No. Observations", "Sample size"), _whole(said, "Df Residuals")
     model, kind = said.get("Model", ""), said.get("Covariance Type", "")
@@ -291,6 +293,7 @@ def _fit(said: dict[str, str], family: str, builder: RegressionBuilder) -> FitSt
         log_likelihood=likelihood,
         penalized=trimmed,
         converged=converged,
+        separated=separated,
         special=(
             *(("weights",) if weighted and not trimmed else ()),
             *(("clusters of records",) if kind in OF_CLUSTERS or "Num groups" in said else ()),
