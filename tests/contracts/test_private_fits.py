@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import BaseEstimator
@@ -322,6 +323,51 @@ def test_a_fit_for_persons_is_charged_and_certified_in_that_unit(name: str, watc
     assert faults_of_refusal(watch(FITS[name], random_state=0, unit=unit)) == []
     plain = watch(FITS[name], random_state=0)
     assert units(plain.learner, None) == []
+
+
+ONE_COLUMN: dict[str, Callable[[Any], Any]] = {
+    "a list": list,
+    "a column of an array": lambda values: np.asarray(values)[:, None],
+    "a frame of pandas": lambda values: pd.Series(values, name="outcome").to_frame(),
+    "a frame of Polars": lambda values: pl.DataFrame({"outcome": values}),
+}
+"""Targets in forms that are read."""
+
+NO_COLUMN: dict[str, Callable[[Any], Any]] = {
+    "a number": lambda values: 1,
+    "a mapping": lambda values: dict(enumerate(values)),
+    "a view of a mapping": lambda values: dict(enumerate(values)).values(),
+    "an iterator": iter,
+    "a set": set,
+    "bytes": lambda values: bytes(len(values)),
+    "a lazy frame": lambda values: pl.LazyFrame({"outcome": values}),
+    "two columns": lambda values: pl.DataFrame({"outcome": values, "again": values}),
+    "two columns of one name": lambda values: pd.DataFrame({"a": values, "b": values}).set_axis(["a", "a"], axis=1),
+    "fewer": lambda values: values[:-1],
+}
+"""What stands for no target of each record, by its form."""
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+@pytest.mark.parametrize("name", SIMPLEST)
+def test_the_form_of_a_target_decides_before_the_charge(name: str, watch: Callable[..., Watched]) -> None:
+    values = target(SIMPLEST[name]())
+    seen = {form: faults(watch(SIMPLEST[name], y=made(values), random_state=0)) for form, made in ONE_COLUMN.items()}
+    assert seen == {form: [] for form in ONE_COLUMN}
+    refused = {form: faults_of_refusal(watch(SIMPLEST[name], y=made(values))) for form, made in NO_COLUMN.items()}
+    assert refused == {form: [] for form in NO_COLUMN}
+    # The records of a lazy frame may come back in another order.
+    assert faults_of_refusal(watch(SIMPLEST[name], PEOPLE.lazy(), values)) == []
+
+
+@pytest.mark.parametrize("name", [name for name in SIMPLEST if "explainer" not in name])
+def test_the_form_of_persons_decides_before_the_charge(name: str, watch: Callable[..., Watched]) -> None:
+    unit = PrivacyUnit.person(3)
+    refused = {
+        form: faults_of_refusal(watch(SIMPLEST[name], records_per_person=3, fit={"persons": made(PERSONS)}, unit=unit))
+        for form, made in NO_COLUMN.items()
+    }
+    assert refused == {form: [] for form in NO_COLUMN}
 
 
 class ForgetsPersons(PrivateTreeClassifier):

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from glassine import compiling
+from glassine.data.labels import one_column
 from glassine.data.sources import read_table
 from glassine.errors import InvalidDataError, ReleaseFailedError
 from glassine.privacy.release import Paid, Planned, release
@@ -111,6 +112,7 @@ class PrivateLearner(ABC):
 
     def _opening(self, X: object, y: object, persons: object) -> tuple[Metadata, Callable[[], Any]]:
         """Return what is public of the records, and what opens them."""
+        y, persons = one_column(X, y, "y"), one_column(X, persons, "persons")
         check_alignment(X, y=y, persons=persons)
         unit = unit_of(self.records_per_person, persons)
         if unit.is_person:

@@ -114,9 +114,7 @@ class Source:
         if not names:
             raise InvalidDataError("0 feature(s) found while a minimum of 1 is required.", remedy="Check the data.")
         if not isinstance(y, str) and _may_differ(X, y):
-            raise InvalidDataError(
-                "X and y must have one length, and differ.", remedy="Pass one target for each record."
-            )
+            raise InvalidDataError("X and y must have one length, and differ.", remedy="Pass one target a record.")
         if persons is not None and not isinstance(persons, str) and _may_differ(X, listed(persons)):
             raise InvalidDataError(
                 f"{parameter('persons')} must hold one identifier for each record, and holds more or fewer.",

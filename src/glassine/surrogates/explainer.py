@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from glassine.attacks.membership.outputs import generator
+from glassine.data.labels import one_column
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.refusals import refuse_codes, refuse_prefixes
@@ -316,6 +317,7 @@ class SurrogateExplainer(MeasuredExplainer):
 
     def _fit(self, X: object, y: object, *, records: str, persons: object = None) -> None:
         plan = explainer_parameters.plan_of(self, records)
+        y, persons = one_column(X, y, "y"), one_column(X, persons, "persons")
         check_alignment(X, y=y, persons=persons)
         if isinstance(self.domain, Domain):
             refuse_prefixes(self.domain, "explanations")
