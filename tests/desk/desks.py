@@ -122,7 +122,8 @@ class Served:
             self._loop = asyncio.get_running_loop()
             self._task = asyncio.create_task(run_desk(self.app, self.socket))
             started.set()
-            self.contested = await self._task
+            await self._task
+            self.contested = self.app.session.contested.is_set()
 
         def run() -> None:
             with contextlib.suppress(asyncio.CancelledError):
