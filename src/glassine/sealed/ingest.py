@@ -117,8 +117,7 @@ class Source:
             raise InvalidDataError("X and y must have one length, and differ.", remedy="Pass one target a record.")
         if persons is not None and not isinstance(persons, str) and _may_differ(X, listed(persons)):
             raise InvalidDataError(
-                f"{parameter('persons')} must hold one identifier for each record, and holds more or fewer.",
-                remedy="Pass as many.",
+                f"{parameter('persons')} must hold one identifier for each record.", remedy="Pass as many."
             )
         return cls(container=X, target=y, persons=persons, names=names, named=named)
 

@@ -54,8 +54,7 @@ class CountedPersons:
         """Return the identifiers of some of the records."""
         if len(self.identifiers) != len(rows):
             raise InvalidDataError(
-                f"{parameter('persons')} must hold one identifier for each record, and holds more or fewer.",
-                remedy="Pass as many.",
+                f"{parameter('persons')} must hold one identifier for each record.", remedy="Pass as many."
             )
         return replace(self, identifiers=tuple(itertools.compress(self.identifiers, rows)))
 
