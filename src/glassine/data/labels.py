@@ -89,8 +89,8 @@ def one_column(X: object, y: Any, name: str) -> Any:
     unsized = not (hasattr(y, "__len__") and hasattr(y, "__getitem__")) or isinstance(y, Mapping | bytes)
     if unsized or frame is None or isinstance(frame, nw.DataFrame | nw.LazyFrame):
         raise InvalidDataError(
-            f"{parameter(name)} must be one column, and is of the type {type(y).__name__}.",
-            remedy="Pass a list, an array, a series, or the name of a column.",
+            f"{parameter(name)} must be a list, an array, a series or the name of a column, got {type(y).__name__}.",
+            remedy="Pass one column.",
         )
     return y
 
