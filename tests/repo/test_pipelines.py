@@ -79,6 +79,15 @@ def test_the_hook_has_what_pre_commit_requires() -> None:
     assert one.get("pass_filenames", True), "the files that changed are handed over"
 
 
+def test_the_environment_of_the_hook_reads_what_it_is_handed() -> None:
+    (one,) = read_yaml(".pre-commit-hooks.yaml")
+    package = ROOT / "src" / "glassine" / "formats"
+    needed = re.compile(r'installed\("[\w.]+", "[^"]*", "(\w+)"')
+    extras = {extra for path in package.rglob("*.py") for extra in needed.findall(path.read_text(encoding="utf-8"))}
+    assert extras
+    assert set(one["additional_dependencies"]) == {f".[{extra}]" for extra in extras}
+
+
 @pytest.mark.parametrize(
     ("path", "audited"),
     [

@@ -60,10 +60,10 @@ def test_a_leaf_of_which_nothing_is_known_is_hatched() -> None:
 @pytest.mark.parametrize(
     ("name", "others", "width", "shown"),
     [
-        ("worst concave points", ("mean area",), 12, "worst conca\u2026"),
-        ("months_since_payment", ("months_since_order",), 10, "\u2026payment"),
-        ("months_since_payment", ("months_since_payments",), 10, "\u2026payment"),
-        ("worst concave points", ("worst concave area",), 10, "\u2026points"),
+        ("worst concave points", ("mean area",), 12, "worst\u2026points"),
+        ("months_since_payment", ("months_since_order",), 10, "mo\u2026payment"),
+        ("months_since_payment", ("months_since_payments",), 10, "mo\u2026payment"),
+        ("worst concave points", ("worst concave area",), 10, "wor\u2026points"),
         ("age", ("ages",), 10, "age"),
     ],
 )

@@ -50,27 +50,29 @@ def attribute_of(condition: str) -> str:
 
 
 def shorten_name(name: str, width: int, others: Sequence[str] = ()) -> str:
-    """Return a name cut to at most ``width`` characters so that it differs from others, at its end where that does.
+    """Return a name cut in its middle to at most ``width`` characters: it ends with its last word, if others do not.
 
     Examples
     --------
-    >>> shorten_name("months_since_payment", 10, ("months_since_order", "age"))
-    '…payment'
+    >>> shorten_name("worst concave points", 12, ("worst concave area", "age"))
+    'worst…points'
     >>> shorten_name("months_since_payment", 10)
-    'months_si…'
+    'mo…payment'
     >>> names = ("mean radius", "worst radius", "mean texture", "worst texture")
     >>> [shorten_name(name, 6, names) for name in names]
     ['mea…us', 'wor…us', 'mea…re', 'wor…re']
     """
     rivals, room = [other for other in others if other != name], width - 1
-    if len(name) <= width or room < FEWEST_LETTERS or not rivals:
+    if len(name) <= width or room < FEWEST_LETTERS:
         return shorten(name, width)
-    alike = max(_common(name, other) for other in rivals)
+    alike = max((_common(name, other) for other in rivals), default=0)
     # From the beginning of the word in which the names differ.
     start = max((match.end() for match in re.finditer(r"[\W_]+", name) if match.end() <= alike), default=alike)
     whole = [(0, len(name) - start)] if 0 < len(name) - start <= room else []
+    last = len(name) - max((match.end() for match in re.finditer(r"[\W_]+", name)), default=0)
+    ending = [(room - last, last)] if 0 < last <= room - 2 else []
     halves = sorted(((room - k, k) for k in range(1, room)), key=lambda cut: abs(cut[0] - cut[1]))
-    for before, after in [(room, 0), *whole, *halves]:
+    for before, after in [*ending, *halves, *whole, (room, 0)]:
         head, tail = name[:before], name[len(name) - after :]
         if not any(other.startswith(head) and other.endswith(tail) for other in rivals):
             return f"{head.rstrip()}…{tail.lstrip()}"
