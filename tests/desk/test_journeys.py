@@ -151,6 +151,8 @@ def test_a_hostile_folder_is_text_in_the_browser(folder: Path, open_desk: Any) -
     served.audited("rules.txt", "forged.html", "forest.pkl", "bomb.json")
     names = {file.name: file.id for file in served.app.desk.state.files.values()}
     assert not {"secret.json", "pipe.json", "passwd"} & set(names)
+    page.click("summary:has-text('entries of the folder are not listed')")
+    page.wait_for_selector("li:has-text('secret.json: it is a link')")
     for name, identity in names.items():
         page.evaluate("route => { location.hash = '#/queue/' + route; }", identity)
         page.wait_for_selector(f".queue a[aria-current][href='#/queue/{identity}']")
