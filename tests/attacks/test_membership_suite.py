@@ -188,7 +188,7 @@ def test_records_that_the_model_cannot_take_fail_each_attack_and_not_the_suite(c
 def test_an_error_of_one_attack_does_not_lose_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     X_in, y_in, X_out, y_out = frames()
     tree = DecisionTreeClassifier(random_state=0).fit(X_in[["a", "b"]], y_in)
-    monkeypatch.setattr("glassine.attacks.membership.midpoint.readings", lambda *given: 1 / 0)
+    monkeypatch.setattr("glassine.attacks.membership.midpoint.splits_of", lambda *given: 1 / 0)
     found = attack_membership(tree, X_in[["a", "b"]], y_in, holdout=Sample(X_out[["a", "b"]], y_out), random_state=0)
     assert isinstance(found.midpoint, Failed)
     assert "broke off: ZeroDivisionError" in found.midpoint.reason

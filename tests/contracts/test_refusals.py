@@ -57,6 +57,7 @@ COVERED = {
 NAMES_AND_SHAPES = (
     "must be a list, an array, a series or the name of a column",
     "must have shape (n,), got values",
+    "have no order that name could follow",
     "names must hold at least one attribute",
     "missing_in names",
     "data lack the column",

@@ -17,7 +17,7 @@ from glassine.errors import InvalidDataError, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.records.cells import Coded, FlagArray, Plain
-from glassine.records.containers import Opened, batches, is_distributed, opened_frame
+from glassine.records.containers import Opened, batches, is_distributed, opened_frame, signed_relation
 from glassine.records.values import as_declared, as_they_are
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
@@ -282,6 +282,8 @@ def collect(frame: Frame) -> nw.DataFrame[Any]:
     if isinstance(frame, nw.DataFrame):
         return frame
     try:
+        if frame.implementation.is_duckdb():
+            frame = nw.from_native(signed_relation(frame.to_native()))
         return frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
     except MemoryError:
         raise

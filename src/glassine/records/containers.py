@@ -289,7 +289,7 @@ def streamed(frame: nw.LazyFrame[Any]) -> Iterator[dict[str, Plain]]:
             for part in native.collect_batches(chunk_size=BATCH, maintain_order=True):
                 yield part.to_dict()
         elif frame.implementation.is_duckdb():
-            for batch in _signed(native).to_arrow_reader(BATCH):
+            for batch in signed_relation(native).to_arrow_reader(BATCH):
                 # Of some types, such as intervals, Polars makes no column.
                 yield dict(zip(batch.schema.names, map(_of_arrow, batch.columns), strict=True))
         else:
@@ -303,7 +303,7 @@ def streamed(frame: nw.LazyFrame[Any]) -> Iterator[dict[str, Plain]]:
         ) from None
 
 
-def _signed(relation: Any) -> Any:
+def signed_relation(relation: Any) -> Any:
     """Return a relation of DuckDB without unsigned whole numbers of 128 bits: the upper half would turn negative."""
     named = zip(relation.columns, map(str, relation.types), strict=True)
     large = ['"' + name.replace('"', '""') + '"' for name, kind in named if kind == "UHUGEINT"]
