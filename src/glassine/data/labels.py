@@ -80,6 +80,8 @@ def one_column(X: object, y: Any, name: str) -> Any:
             f"records of a lazy frame have no order that {parameter(name)} could follow.",
             remedy="Pass the name of its column.",
         )
+    if hasattr(y, "__array__") and not hasattr(y, "__len__"):
+        return np.asarray(y)
     try:
         frame = nw.from_native(y, pass_through=True, allow_series=True)
     except nw.exceptions.DuplicateError:

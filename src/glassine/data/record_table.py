@@ -283,7 +283,8 @@ def collect(frame: Frame) -> nw.DataFrame[Any]:
         return frame
     try:
         if frame.implementation.is_duckdb():
-            frame = nw.from_native(signed_relation(frame.to_native()))
+            signed: nw.LazyFrame[Any] = nw.from_native(signed_relation(frame.to_native()))
+            return signed.collect()
         return frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
     except MemoryError:
         raise
