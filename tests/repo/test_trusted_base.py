@@ -175,7 +175,7 @@ ROOMS = ("records/", "sealed/")
 BESIDE = ("compiling.py", "data/conjunctions.py")
 """What holds records or counts outside of these rooms: the call of a kernel, and the counting of bit sets."""
 
-MOST_LINES = 6539
+MOST_LINES = 6561
 """Most lines of code in both rooms, which hold the records of all learners; the aim is 4,500.
 
 Seven of them read special codes, which decide what a cell of a number becomes; eight say how far cells lie off a

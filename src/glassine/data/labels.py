@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from glassine.domain.prefixes import prefixes
 from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
-from glassine.records.containers import is_lazy, unmasked
+from glassine.records.containers import unmasked
 from glassine.records.reading import read_settled
 from glassine.records.scalars import declared_numbers
 
@@ -54,47 +54,6 @@ def class_codes(y: object, classes: tuple[Scalar, ...]) -> Ints:
             )
     domain = Domain({_TARGET: Category(classes, missing=True)})
     return read_settled(data, domain, keep_undeclared=True).codes[_TARGET].astype(np.int64)
-
-
-def one_column(X: object, y: Any, name: str) -> Any:
-    """Return a target or identifiers as a column's name or as one column of known length; no value is looked at.
-
-    Parameters
-    ----------
-    X : object
-        The records beside it.
-    y : object
-        A name, a column, or a frame of one column; None and NumPy arrays of any shape are returned as they are.
-    name : str
-        The parameter that ``y`` was passed as, for errors.
-
-    Raises
-    ------
-    InvalidDataError
-        If ``y`` is none of these; or is a column, and ``X`` a lazy frame, whose records have no order.
-    """
-    if y is None or isinstance(y, str):
-        return y
-    if is_lazy(X):
-        raise InvalidDataError(
-            f"records of a lazy frame have no order that {parameter(name)} could follow.",
-            remedy="Pass the name of its column.",
-        )
-    if hasattr(y, "__array__") and not hasattr(y, "__len__"):
-        return np.asarray(y)
-    try:
-        frame = nw.from_native(y, pass_through=True, allow_series=True)
-    except nw.exceptions.DuplicateError:
-        frame = None
-    if isinstance(frame, nw.DataFrame) and len(frame.columns) == 1:
-        return frame[:, 0].to_native()
-    unsized = not (hasattr(y, "__len__") and hasattr(y, "__getitem__")) or isinstance(y, Mapping | bytes)
-    if unsized or frame is None or isinstance(frame, nw.DataFrame | nw.LazyFrame):
-        raise InvalidDataError(
-            f"{parameter(name)} must be a list, an array, a series or the name of a column, got {type(y).__name__}.",
-            remedy="Pass one column.",
-        )
-    return y
 
 
 def column_of(y: object) -> AnyArray:

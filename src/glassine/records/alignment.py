@@ -1,14 +1,59 @@
-"""Alignment: whether a target, persons or weights are in the order of the records."""
+"""What stands beside records: whether a target, persons or weights are a column of them, and in their order."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from numbers import Integral
 from typing import Any
 
+import narwhals as nw
+import numpy as np
+
 from glassine.errors import InvalidDataError, NotAlignedWarning, parameter, warn_caller
-from glassine.records.containers import Opened
+from glassine.records.containers import Opened, is_lazy
+
+FORMLESS = (nw.DataFrame, nw.LazyFrame, Mapping, bytes)
+"""Types with a length that are no column of records."""
+
+
+def one_column(X: object, y: Any, name: str) -> Any:
+    """Return a target or identifiers as a column's name or as one column of known length; no value is looked at.
+
+    Parameters
+    ----------
+    X : object
+        The records beside it.
+    y : object
+        A name, a column, or a frame of one column; None and NumPy arrays of any shape are returned as they are.
+    name : str
+        The parameter that ``y`` was passed as, for errors.
+
+    Raises
+    ------
+    InvalidDataError
+        If ``y`` is none of these; or is a column, and ``X`` a lazy frame, whose records have no order.
+    """
+    if y is None or isinstance(y, str):
+        return y
+    if is_lazy(X):
+        raise InvalidDataError(
+            f"records of a lazy frame have no order that {parameter(name)} could follow.",
+            remedy="Pass the name of its column.",
+        )
+    if hasattr(y, "__array__") and not hasattr(y, "__len__"):
+        return np.asarray(y)
+    with suppress(nw.exceptions.DuplicateError):
+        frame = nw.from_native(y, pass_through=True, allow_series=True)
+        if isinstance(frame, nw.DataFrame) and len(frame.columns) == 1:
+            return frame[:, 0].to_native()
+        if hasattr(y, "__len__") and hasattr(y, "__getitem__") and not isinstance(frame, FORMLESS):
+            return y
+    raise InvalidDataError(
+        f"{parameter(name)} must be a list, an array, a series or the name of a column, got {type(y).__name__}.",
+        remedy="Pass one column.",
+    )
 
 
 def check_alignment(records: object, **beside: object) -> None:

@@ -14,12 +14,11 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from glassine import compiling
-from glassine.data.labels import one_column
 from glassine.data.sources import read_table
 from glassine.errors import InvalidDataError, ReleaseFailedError
 from glassine.privacy.release import Paid, Planned, release
 from glassine.records import schema
-from glassine.records.alignment import check_alignment
+from glassine.records.alignment import check_alignment, one_column
 from glassine.records.containers import is_lazy
 from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose

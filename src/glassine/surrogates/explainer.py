@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 
 from glassine.attacks.membership.outputs import generator
-from glassine.data.labels import one_column
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.refusals import refuse_codes, refuse_prefixes
@@ -18,7 +17,7 @@ from glassine.errors import check_whole
 from glassine.microaggregation import SemanticDistance
 from glassine.models.evidence import class_array
 from glassine.privacy.randomness import RandomState
-from glassine.records.alignment import check_alignment
+from glassine.records.alignment import check_alignment, one_column
 from glassine.records.arrays import AnyArray
 from glassine.surrogates import explainer_parameters
 from glassine.surrogates.answers import NumericAnswer
