@@ -532,7 +532,7 @@ def test_records_beyond_the_memory_limit_are_refused_and_the_option_is_named(tmp
     pl.select(pl.repeat(0, 2_000_000, dtype=pl.Int64).alias("a")).write_parquet(path)
     done = run("domain", "infer", str(path), "--memory-limit", "1e6", cwd=tmp_path)
     assert done.status == 2
-    assert "take 32 MB in memory, more than --memory-limit 1 MB. Raise the limit." in done.err
+    assert "take 64 MB in memory, more than --memory-limit 1 MB. Raise the limit." in done.err
     assert run("domain", "infer", str(path), "-o", "d.json", cwd=tmp_path).status == 0
 
 

@@ -121,7 +121,7 @@ BAD: dict[str, Bad] = {
         more=("--infer-classes",),
     ),
     "a target of lists": Bad(
-        says="holds no classes",
+        says="columns of lists and structures are not read",
         step=undeclared(records(lambda f: f.with_columns(ill=pl.concat_list("age", "smoker")), "people.parquet")),
         more=("--infer-classes",),
         data="people.parquet",

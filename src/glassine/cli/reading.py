@@ -459,7 +459,7 @@ def check_target(target: str | None, data: Path | None, names: Sequence[str] | N
     if target is not None and names is not None and target not in names:
         raise InvalidDataError(
             f"--target names {target!r}, which is not a column of {data}.",
-            remedy=f"Check its spelling.{listed(target, names)}",
+            remedy=f"Check its spelling; columns of lists and structures are not read.{listed(target, names)}",
         )
 
 

@@ -14,9 +14,6 @@ import numpy as np
 from glassine.errors import InvalidDataError, NotAlignedWarning, parameter, warn_caller
 from glassine.records.containers import Opened, is_lazy
 
-FORMLESS = (nw.DataFrame, nw.LazyFrame, Mapping, bytes)
-"""Types with a length that are no column of records."""
-
 
 def one_column(X: object, y: Any, name: str) -> Any:
     """Return a target or identifiers as a column's name or as one column of known length; no value is looked at.
@@ -44,11 +41,12 @@ def one_column(X: object, y: Any, name: str) -> Any:
         )
     if hasattr(y, "__array__") and not hasattr(y, "__len__"):
         return np.asarray(y)
+    formless = (nw.DataFrame, nw.LazyFrame, Mapping, bytes)
     with suppress(nw.exceptions.DuplicateError):
         frame = nw.from_native(y, pass_through=True, allow_series=True)
         if isinstance(frame, nw.DataFrame) and len(frame.columns) == 1:
             return frame[:, 0].to_native()
-        if hasattr(y, "__len__") and hasattr(y, "__getitem__") and not isinstance(frame, FORMLESS):
+        if hasattr(y, "__len__") and hasattr(y, "__getitem__") and not isinstance(frame, formless):
             return y
     raise InvalidDataError(
         f"{parameter(name)} must be a list, an array, a series or the name of a column, got {type(y).__name__}.",

@@ -141,7 +141,9 @@ def _parse(text: str) -> list[_Leaf | _Split]:
                 top.gaps = top.gaps[0], split[4] is not None
             elif leaf:
                 raise _bad(line, f"a condition is expected, got {content[:60]!r}")
-            elif content in top.others or (top.bound and not content.endswith("is missing")):
+            elif (depth == 1 and len(set(top.others)) > 1 and content in top.others) or (
+                top.bound and not content.endswith("is missing")
+            ):
                 raise UnsupportedModelError(f"another tree begins at line {line}.", remedy="Give the lines of one.")
             else:
                 top.others.append(content)
