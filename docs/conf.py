@@ -46,7 +46,7 @@ nitpick_ignore_regex = [
     (r"py:class", r"glassine\.desk\.(state|folder|events|app)\..*"),
     # The inside of the set of near-optimal trees, which no page describes.
     (r"py:class", r"glassine\.learners\.(additive\.targets|summaries\.(regions|tree_sets|released?|splitting))\..*"),
-    (r"py:class", r"glassine\.(microaggregation\.(metric|taxonomy|reading)|surrogates\.distances)\..*"),
+    (r"py:class", r"glassine\.(microaggregation\.(dissimilarity|taxonomy|record_encoding)|surrogates\.distances)\..*"),
 ]
 # Names of unions and type variables in signatures: they are explained where they are used, and have no page.
 nitpick_ignore = [
