@@ -39,13 +39,13 @@ suppress_warnings = ["ref.python"]
 nitpick_ignore_regex = [
     (r"py:.*", r"(?!glassine\.).*"),
     # The inside of an estimate, which attributes expose and no page describes.
-    (r"py:class", r"glassine\.attacks\.disclosure\.(people|leaves|constraints)\..*"),
+    (r"py:class", r"glassine\.attacks\.disclosure\.(people|leaf_constraints|constraints)\..*"),
     # The blocks of a report's page, and the columns of an estimator: values that only their own room makes.
     (r"py:class", r"glassine\.(report\.(section|blocks)|formats\.sklearn\.encodings)\..*"),
     # The inside of a desk: its state, its folder and its log.
     (r"py:class", r"glassine\.desk\.(state|folder|events|app)\..*"),
     # The inside of the set of near-optimal trees, which no page describes.
-    (r"py:class", r"glassine\.learners\.(additive\.targets|summaries\.(regions|tree_sets|released?|splitting))\..*"),
+    (r"py:class", r"glassine\.learners\.(additive\.targets|summaries\.(pair_regions|tree_sets|released?|splitting))\..*"),
     (r"py:class", r"glassine\.(microaggregation\.(dissimilarity|taxonomy|record_encoding)|surrogates\.distances)\..*"),
 ]
 # Names of unions and type variables in signatures: they are explained where they are used, and have no page.
