@@ -45,7 +45,10 @@ nitpick_ignore_regex = [
     # The inside of a desk: its state, its folder and its log.
     (r"py:class", r"glassine\.desk\.(state|folder|events|app)\..*"),
     # The inside of the set of near-optimal trees, which no page describes.
-    (r"py:class", r"glassine\.learners\.(additive\.targets|summaries\.(pair_regions|tree_sets|released?|splitting))\..*"),
+    (
+        r"py:class",
+        r"glassine\.learners\.(additive\.targets|summaries\.(pair_regions|tree_sets|released?|splitting))\..*",
+    ),
     (r"py:class", r"glassine\.(microaggregation\.(dissimilarity|taxonomy|record_encoding)|surrogates\.distances)\..*"),
 ]
 # Names of unions and type variables in signatures: they are explained where they are used, and have no page.
