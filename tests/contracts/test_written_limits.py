@@ -110,7 +110,7 @@ def test_a_model_is_written_up_to_each_limit_of_its_reader(
     path = tmp_path / f"model{ending}"
     write_model(model, path, to=to)
     if to in UNREAD:
-        with pytest.raises(UnsupportedModelError, match="in no supported model format|a model as code"):
+        with pytest.raises(UnsupportedModelError, match=r"in no supported model format|a model as code"):
             read(path)
         return
 
