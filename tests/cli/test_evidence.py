@@ -185,9 +185,11 @@ def test_what_one_item_says_in_full_others_refer_to(private: tuple[dict[str, Any
     assert all(set(answer) == {"figure", "method"} for answer in plain["answers"])
 
 
-def test_names_are_no_code(private: tuple[dict[str, Any], Certificate]) -> None:
+def test_names_are_no_code_and_no_command_is_named(private: tuple[dict[str, Any], Certificate]) -> None:
     named = {**private[0], "inputs": [{"role": "model", "name": "a`<i>`.json", "sha256": None}]}
     page = evidence("tre", findings=named, certificate=private[1]).markdown()
+    assert "certificate" in page
+    assert re.search(r"glassine [a-z]+|certificate verify| --[a-z]", page) is None
     assert "\\`" not in page.replace("a\\`&lt;i&gt;\\`.json", "")
     assert "<i>" not in page
 
