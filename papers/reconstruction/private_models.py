@@ -225,7 +225,7 @@ def attacked(key: Row) -> Row:
             status="possible",
             worlds=(None,) * N_RECORDS,
             certain=None,
-            known=np.zeros((N_RECORDS, len(rows)), dtype=bool),
+            determined=np.zeros((N_RECORDS, len(rows)), dtype=bool),
         ).error_to(half, n_draws=1, random_state=seed)
         for half in halves
     )

@@ -32,7 +32,7 @@ from glassine.report import render_html, render_text
 
 domain = Domain.binary(["a", "b"])
 rules = parse_rules(RULES)
-asked = AuditSettings(only={"singling_out"}, show_small_counts=True)
+asked = AuditSettings(measurements={"singling_out"}, show_small_counts=True)
 hidden, shown = audit(rules, domain=domain), audit(rules, domain=domain, settings=asked)
 jsonschema.validate(hidden.to_dict(), schema())
 term = Term(bins=(NumericBins("age", (30.5,)),), scores=np.array([0.1, 0.2, 0]), weights=np.array([20.0, 20, 0]))
@@ -89,7 +89,9 @@ def test_an_attack_is_added_in_three_files_and_is_in_findings_schema_text_and_pa
 
 
 def test_the_questions_of_a_report_are_those_of_the_measurements_asked_for_or_not() -> None:
-    findings = audit(parse_rules(RULES), domain=Domain.binary(["a", "b"]), settings=AuditSettings(only={"labels"}))
+    findings = audit(
+        parse_rules(RULES), domain=Domain.binary(["a", "b"]), settings=AuditSettings(measurements={"labels"})
+    )
     listed = [measurement for measurement in TREE_MEASUREMENTS if measurement.listed]
     assert [asked.title for asked in findings.measured.questions] == [measurement.title for measurement in listed]
     page = audit_page(findings)

@@ -257,7 +257,7 @@ def test_membership_is_attacked_by_answers_and_by_counts() -> None:
 
 
 def test_shadow_models_of_an_additive_model_are_additive() -> None:
-    settings = AuditSettings(only=["membership"], membership=MembershipSettings(n_shadows=4))
+    settings = AuditSettings(measurements=["membership"], membership=MembershipSettings(n_shadows=4))
     findings = audit(model_of(), domain=DOMAIN, data=MEMBERS, target="t", holdout=OTHERS, settings=settings)
     attacks = {attack.attack: attack for attack in findings.value("membership").attacks}
     assert [attacks[f"{mode} RMIA"].status for mode in ("online", "offline")] == ["measured"] * 2

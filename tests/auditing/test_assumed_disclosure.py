@@ -31,7 +31,7 @@ TREE = MultiwayTreeClassifier(min_samples_split=80).fit(FRAME.drop("level"), FRA
 def disclosed(settings: DisclosureSettings | None, data: pl.DataFrame = FRAME, **more: Any) -> DisclosureFinding:
     """Return what an audit finds of the level alone."""
     asked = AuditSettings(
-        sensitive="level", only={"disclosure"}, disclosure=settings, criterion="gini", show_small_counts=True
+        sensitive="level", measurements={"disclosure"}, disclosure=settings, criterion="gini", show_small_counts=True
     )
     findings = audit(TREE, data=data, settings=asked, **more)
     found = findings.value("disclosure")
@@ -93,7 +93,7 @@ def test_a_weaker_attacker_proves_nothing_about_the_tree(settings: DisclosureSet
         TREE,
         data=FRAME,
         policy=policy,
-        settings=AuditSettings(sensitive="level", criterion="gini", only={"disclosure"}, disclosure=settings),
+        settings=AuditSettings(sensitive="level", criterion="gini", measurements={"disclosure"}, disclosure=settings),
     )
     assert [(check.rule, check.status) for check in findings.checks] == [("most_certain", status)]
     assert findings.audience == "checker"

@@ -227,7 +227,7 @@ def test_two_statements_share_the_draws_that_may_fail() -> None:
     sample, rest = frame.filter(inside), frame.filter(~inside)
     learner = OptimalTreeClassifier(1, domain=Domain.binary(["a", "b", "c"]), classes=(0, 1))
     learner.fit(sample.drop("y"), sample["y"].to_numpy())
-    settings = AuditSettings(stability=25, only={"capacity", "stability"})
+    settings = AuditSettings(stability=25, measurements={"capacity", "stability"})
     findings = audit(learner, sample, "y", domain=learner.domain, holdout=rest, policy=POLICY, settings=settings)
     outcome = findings.measured["stability"]
     assert isinstance(outcome, Measured)
@@ -248,7 +248,9 @@ def drawn_half() -> tuple[OptimalTreeClassifier, pl.DataFrame, pl.DataFrame]:
 @pytest.mark.parametrize("stated", [None, StatedClass(depth=1, n=200, population=400)])
 def test_records_of_which_a_person_has_several_are_no_people(most: int, stated: StatedClass | None) -> None:
     learner, sample, rest = drawn_half()
-    settings = AuditSettings(stability=25, only={"capacity", "stability"}, statements=Statements(stated_class=stated))
+    settings = AuditSettings(
+        stability=25, measurements={"capacity", "stability"}, statements=Statements(stated_class=stated)
+    )
     whose = np.arange(200) // most
     holdout = Sample(rest.drop("y"), rest["y"], persons=whose + 200)
     findings = audit(
@@ -264,7 +266,7 @@ def test_records_of_which_a_person_has_several_are_no_people(most: int, stated: 
 def test_an_audit_after_parameters_were_changed_is_unknown() -> None:
     learner, sample, rest = drawn_half()
     learner.max_depth = 2
-    settings = AuditSettings(stability=25, only={"capacity", "stability"})
+    settings = AuditSettings(stability=25, measurements={"capacity", "stability"})
     findings = audit(learner, sample, "y", domain=learner.domain, holdout=rest, policy=POLICY, settings=settings)
     assert "changed since the fit" in reason_of(findings)
 
@@ -319,7 +321,7 @@ def test_a_file_is_answered_within_ten_milliseconds(tmp_path: Path) -> None:
     model, _, _ = grown()
     write_model(model, tmp_path / "tree.json", overwrite=True)
     read = load_model(tmp_path / "tree.json")
-    settings = replace(stating(depth=2, population=8_000), only={"capacity"})
+    settings = replace(stating(depth=2, population=8_000), measurements={"capacity"})
     audit(read, domain=DOMAIN, policy=POLICY, settings=settings)
 
     times = []

@@ -169,7 +169,9 @@ def test_each_named_policy_is_judged_in_one_line() -> None:
     text = render_text(findings)
     assert "Meets default." in text
     assert "Does not meet tre: 1 of 2 leaves holds fewer than 10 records." in text
-    assert audit(rules((5, 4), (500, 400)), domain=PUBLIC, settings=AuditSettings(only={"parts"})).policies == ()
+    assert (
+        audit(rules((5, 4), (500, 400)), domain=PUBLIC, settings=AuditSettings(measurements={"parts"})).policies == ()
+    )
 
 
 def test_many_small_leaves_imply_an_advantage_above_the_limit_and_large_ones_do_not() -> None:

@@ -354,7 +354,7 @@ def test_numbers_are_attacked_by_their_errors() -> None:
     members, others = records(300, 10), records(300, 11)
     model = RandomForestRegressor(5, random_state=0).fit(members[NAMES], members["x0"] ** 2 + members["y"])
     data, rest = (own.assign(y=own["x0"] ** 2 + own["y"]) for own in (members, others))
-    findings = audit(model, data, "y", holdout=rest, settings=AuditSettings(only={"membership"}))
+    findings = audit(model, data, "y", holdout=rest, settings=AuditSettings(measurements={"membership"}))
     made = {attack.attack: attack.status for attack in findings.value("membership").attacks}
     assert made["best-loss threshold"] == "measured"
     assert made["gap attack"] == "not applicable"
@@ -363,7 +363,7 @@ def test_numbers_are_attacked_by_their_errors() -> None:
 @pytest.mark.slow
 def test_membership_alone_can_be_asked_for() -> None:
     members, others = records(300, 12), records(300, 13)
-    asked = AuditSettings(only={"membership"}, membership=MembershipSettings(n_shadows=0))
+    asked = AuditSettings(measurements={"membership"}, membership=MembershipSettings(n_shadows=0))
     named = audit(forest(5, 300), members, "y", holdout=others, settings=asked)
     sample = audit(
         forest(5, 300), members[NAMES], members["y"], holdout=Sample(others[NAMES], others["y"]), settings=asked

@@ -77,7 +77,7 @@ def test_a_pipeline_is_audited_with_records_and_classes_as_it_was_fitted() -> No
 @pytest.mark.slow
 def test_a_forest_without_names_is_attacked_with_arrays() -> None:
     forest = RandomForestClassifier(n_estimators=5, random_state=0).fit(X.to_numpy(), Y)
-    asked = AuditSettings(only={"membership"})
+    asked = AuditSettings(measurements={"membership"})
     found = audit(forest, X.to_numpy(), Y, holdout=Sample(Z.to_numpy(), YZ), settings=asked)
     assert found.to_dict() == audit(forest, DATA, "ill", holdout=OTHERS, settings=asked).to_dict()
 
@@ -99,7 +99,7 @@ def test_an_unnamed_target_takes_the_name_of_no_column() -> None:
 @pytest.mark.slow
 def test_identifiers_of_both_sets_may_be_a_column_or_stated_one_by_one() -> None:
     own, other = np.arange(200) // 2, 1000 + np.arange(150) // 3
-    asked: dict[str, Any] = {"domain": DOMAIN, "settings": AuditSettings(only={"membership"})}
+    asked: dict[str, Any] = {"domain": DOMAIN, "settings": AuditSettings(measurements={"membership"})}
     named = audit(TREE, DATA.assign(who=own), "ill", holdout=OTHERS.assign(who=other), persons="who", **asked)
     stated = audit(TREE, X, Y, holdout=Sample(Z, YZ, persons=other), persons=own, **asked)
     mixed = audit(TREE, DATA.assign(who=own), "ill", holdout=Sample(OTHERS, persons=other), persons="who", **asked)
@@ -137,7 +137,7 @@ def test_classes_of_a_release_may_be_a_column() -> None:
         ({"data": X.to_numpy()[:, :1]}, InvalidDataError, r"shape \(n, 2\), one column per attribute"),
         ({"data": Sample(X, Y)}, InvalidDataError, "data must be a data frame, got Sample"),
         ({"data": X, "target": object()}, InvalidDataError, "target must be a list, an array"),
-        ({"settings": {"only": {"rows"}}}, InvalidParameterError, "settings must be AuditSettings, got dict"),
+        ({"settings": {"measurements": {"rows"}}}, InvalidParameterError, "settings must be AuditSettings, got dict"),
         (
             {"data": X, "holdout": Sample(Z, persons=range(150))},
             InvalidParameterError,
@@ -153,7 +153,7 @@ def test_what_does_not_fit_is_refused(given: dict[str, Any], error: type[Excepti
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ({"only": "membership"}, "only must be several names, got 'membership'"),
+        ({"measurements": "membership"}, "measurements must be several names, got 'membership'"),
         ({"quasi": "age"}, "quasi must be several names"),
         ({"criterion": "gain"}, "criterion must be one of gini, entropy"),
         ({"splits": "both"}, "splits must be one of auto, multiway, binary"),
@@ -179,7 +179,7 @@ def test_remedies_are_drawn_from_a_generator_as_from_a_seed() -> None:
     for source in (3, np.random.default_rng(3), None):
         asked = AuditSettings(
             sensitive="ill",
-            only={"disclosure"},
+            measurements={"disclosure"},
             disclosure=DisclosureSettings(remedies=True, internal_nodes=False),
             random_state=source,
         )

@@ -34,7 +34,7 @@ def audited(artefact: Any = None, **more: Any) -> Any:
     frame, drawn = people()
     sample = frame.filter(pl.Series(drawn))
     learner = OptimalTreeClassifier(2, domain=DOMAIN, classes=(0, 1)).fit(sample.drop("ill"), sample["ill"].to_numpy())
-    settings = AuditSettings(**{"stability": 25, "only": {"stability"}, **more})
+    settings = AuditSettings(**{"stability": 25, "measurements": {"stability"}, **more})
     holdout = frame.filter(pl.Series(~drawn))
     return audit(artefact or learner, sample, "ill", domain=DOMAIN, holdout=holdout, settings=settings)
 
@@ -77,7 +77,7 @@ def test_where_records_stand_says_nothing_of_the_draw(monkeypatch: pytest.Monkey
         learner = OptimalTreeClassifier(1, domain=DOMAIN, classes=(0, 1))
         learner.fit(sample.drop("ill"), sample["ill"].to_numpy())
         batches.append([])
-        settings = AuditSettings(stability=25, only={"stability"})
+        settings = AuditSettings(stability=25, measurements={"stability"})
         audit(learner, sample, "ill", domain=DOMAIN, holdout=rest, settings=settings)
     assert [len(batch) for batch in batches] == [25] * 3
     for batch in batches[1:]:
@@ -182,7 +182,7 @@ def test_a_stated_class_serves_a_foreign_estimator() -> None:
         holdout=renamed.filter(pl.Series(~drawn)),
         policy=Policy(),
         settings=AuditSettings(
-            stability=25, only={"stability"}, statements=Statements(stated_class=StatedClass(depth=2))
+            stability=25, measurements={"stability"}, statements=Statements(stated_class=StatedClass(depth=2))
         ),
     )
     outcome = findings.measured["stability"]

@@ -101,7 +101,7 @@ def test_each_kind_of_subject_is_where_the_class_of_what_is_published_says(name:
 
 
 def test_only_what_is_asked_for_is_measured_and_judged() -> None:
-    findings = audit(FIRST, domain=DOMAIN, settings=AuditSettings(only={"values"}))
+    findings = audit(FIRST, domain=DOMAIN, settings=AuditSettings(measurements={"values"}))
     assert list(findings.measured) == ["values"]
     assert {check.rule for check in findings.checks} <= {"thresholds_off_grid", "midpoints"}
     assert isinstance(findings.measured["labels"], NotApplicable)
@@ -110,23 +110,26 @@ def test_only_what_is_asked_for_is_measured_and_judged() -> None:
     assert findings.measured["values"] == whole.measured["values"]
     assert findings.checks == tuple(check for check in whole.checks if check in findings.checks) != ()
     with pytest.raises(InvalidParameterError, match="only names 'leaks'"):
-        audit(FIRST, domain=DOMAIN, settings=AuditSettings(only={"leaks"}))
+        audit(FIRST, domain=DOMAIN, settings=AuditSettings(measurements={"leaks"}))
 
 
 def test_an_audit_of_nothing_that_is_judged_is_inconclusive() -> None:
-    findings = audit(FIRST, domain=DOMAIN, settings=AuditSettings(only={"subgroups"}))
+    findings = audit(FIRST, domain=DOMAIN, settings=AuditSettings(measurements={"subgroups"}))
     assert (findings.verdict, findings.checks, findings.exit_status) == ("inconclusive", (), 3)
 
 
 def test_rows_are_rebuilt_on_request_and_never_shown() -> None:
     assert "rows" not in audit(FIRST, domain=DOMAIN).measured
-    findings = audit(FIRST, domain=DOMAIN, settings=AuditSettings(only={"rows"}))
+    findings = audit(FIRST, domain=DOMAIN, settings=AuditSettings(measurements={"rows"}))
     rows = findings.value("rows")
     assert (rows.status, rows.n_records, rows.error) == ("drawn", 100, None)
     ages = [10] * 50 + [70] * 50
     data = pl.DataFrame({"age": ages, "height": [150] * 100})
     assert (
-        audit(FIRST, domain=DOMAIN, data=data, settings=AuditSettings(only={"rows"})).value("rows").error.baseline > 0
+        audit(FIRST, domain=DOMAIN, data=data, settings=AuditSettings(measurements={"rows"}))
+        .value("rows")
+        .error.baseline
+        > 0
     )
 
 

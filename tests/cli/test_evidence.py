@@ -393,7 +393,7 @@ def test_losses_are_compared_by_the_test_that_checkers_use() -> None:
     frame = pl.DataFrame({"a": rng.integers(0, 50, 400), "b": rng.integers(0, 50, 400), "y": rng.integers(0, 2, 400)})
     inside, outside = frame[:200], frame[200:]
     tree = DecisionTreeClassifier(max_depth=6, random_state=0).fit(inside[["a", "b"]].to_pandas(), inside["y"])
-    findings = audit(tree, inside, "y", holdout=outside, settings=AuditSettings(only={"membership"}))
+    findings = audit(tree, inside, "y", holdout=outside, settings=AuditSettings(measurements={"membership"}))
     losses = []
     for side in (inside, outside):
         shares = tree.predict_proba(side[["a", "b"]].to_pandas())
@@ -417,7 +417,7 @@ def test_parameters_of_a_forest_are_judged_as_sacro_ml_does(trees: int, depth: i
     rng = np.random.default_rng(0)
     forest = RandomForestClassifier(trees, max_depth=depth, random_state=0)
     forest.fit(rng.random((60, 2)), rng.integers(0, 2, 60))
-    findings = audit(forest, settings=AuditSettings(only={"membership"}))
+    findings = audit(forest, settings=AuditSettings(measurements={"membership"}))
     stated = line_of("tre", "T8", findings=findings.to_dict()).answers[0]
     assert isinstance(stated, EvidenceFigure)
     assert stated.text.startswith(f"parameters {'lie in' if risky else 'do not lie in'} the riskiest fifth: ")

@@ -48,7 +48,7 @@ def test_what_was_not_measured_is_named_with_what_it_needs(near: Findings) -> No
     measured = states(several_page(near).section("measured"))
     assert measured == {}
     assert several_page(near).section("measured").folded == "the only question"
-    asked = several_findings(settings=AuditSettings(only={"joint", "rows"}))
+    asked = several_findings(settings=AuditSettings(measurements={"joint", "rows"}))
     section = several_page(asked).section("rows")
     assert facts(section)["Rows rebuilt"].value == "100 records"
     assert one_of(several_page(asked).section("measured"), Paragraph).text == "Measured: joint reconstruction, rows."

@@ -218,7 +218,7 @@ class Question:
     Attributes
     ----------
     name : str
-        Its name in findings and in ``only``.
+        Its name in findings and in ``measurements``.
     title, question : str
         What it is called, and what it answers.
     short : str

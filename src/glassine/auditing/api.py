@@ -133,7 +133,7 @@ def audit(
     persons = None if tested is not None else persons
     if isinstance(persons, str) and domain is not None and persons in domain:
         domain = domain.restrict([name for name in domain if name != persons])
-    measurements = settings.only
+    measurements = settings.measurements
     attack = measurements is not None and set(measurements) <= ATTACKS
     opened = open_published(model, domain, settings, target_name(target) or None)
     claim = opened.kind.claim(opened, limits)

@@ -149,7 +149,7 @@ class AuditSettings:
     statements : Statements
         What the publisher states of the training data, if it is not passed: that no person has several records, the
         smallest leaf, the step of rounded counts, that no weights were used, the class of models. It is believed.
-    only : collection of str, optional
+    measurements : collection of str, optional
         Names of the measurements to make, such as ``{"membership"}``; the verdict then covers these alone. Some take
         minutes and are only made on request: ``rows``. Of a fitted forest, ``{"membership"}`` alone is measured.
     show_small_counts : bool, default=False
@@ -178,12 +178,12 @@ class AuditSettings:
 
     Examples
     --------
-    >>> AuditSettings(sensitive="disease", only={"disclosure"}).criterion is None
+    >>> AuditSettings(sensitive="disease", measurements={"disclosure"}).criterion is None
     True
-    >>> AuditSettings(only="membership")
+    >>> AuditSettings(measurements="membership")
     Traceback (most recent call last):
     ...
-    glassine.errors.InvalidParameterError: only must be several names, got 'membership'. List them.
+    glassine.errors.InvalidParameterError: measurements must be several names, got 'membership'. List them.
     """
 
     sensitive: str | None = None
@@ -193,7 +193,7 @@ class AuditSettings:
     membership: MembershipSettings = MembershipSettings()
     disclosure: DisclosureSettings | None = None
     statements: Statements = NOTHING_STATED
-    only: Collection[str] | None = None
+    measurements: Collection[str] | None = None
     show_small_counts: bool = False
     max_steps: int = MAX_STEPS
     random_state: int | np.random.Generator | None = 0
@@ -204,7 +204,7 @@ class AuditSettings:
     stability_seconds: float = 600.0
 
     def __post_init__(self) -> None:
-        for name, value in (("quasi", self.quasi), ("only", self.only)):
+        for name, value in (("quasi", self.quasi), ("measurements", self.measurements)):
             several: object = value
             if isinstance(several, str) or not isinstance(several, Collection | None):
                 raise InvalidParameterError(

@@ -154,10 +154,10 @@ class Subject(Case, ABC):
         """Return what is odd."""
 
 
-def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
+def examine(subject: Subject, names: Collection[str] | None = None) -> Findings:
     """Measure a subject, judge it, and suppress what may not be shown."""
     also, suppression, settings = _also_asked(subject), subject.inputs.suppression, subject.inputs.settings
-    asked = _asked(subject, only, also)
+    asked = _asked(subject, names, also)
     raw = {m.name: _run(m, subject) for m in asked}
     measured = dict(raw)
     for measurement in asked:
@@ -179,7 +179,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         facts["claim"] = Measured(subject.guarantee)
     files, policy = subject.inputs.files, subject.inputs.policy
     # An audit that was asked for one measurement covers that alone.
-    if only is None:
+    if names is None:
         facts |= {"texts": facts.get("texts", _texts(subject)), "files": Measured(files) if files else None}
         # Named policies are judged by the same facts: where it was not asked, it is unknown and not missing.
         counted = any(measurement.name == "capacity" for measurement in subject.measurements)
@@ -187,7 +187,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     if settings.require_clean_copy:
         policy = replace(policy, require_clean_copy=True)
     case = replace(subject, facts=facts, retrainable=settings.retrainable)
-    checks, listed = judge(policy, case, suppression), only or also
+    checks, listed = judge(policy, case, suppression), names or also
     advice, verdict = advise(policy, case, checks), decide(checks)
     unwritten = (f for f in files if not (f.canonical or f.uncopied or (f.clean_copy and f.clean_copy.name)))
     if verdict == "within policy" and next(unwritten, None) is not None:
@@ -211,7 +211,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
             ]
         ),
         advice=advice,
-        policies=() if only is not None else judge_named(case, suppression),
+        policies=() if names is not None else judge_named(case, suppression),
         requests=request(policy, case, checks),
         policy_source=subject.inputs.policy.source,
         version=__version__,
@@ -271,14 +271,14 @@ def _also_asked(subject: Subject) -> list[str]:
     return [*(["capacity"] if limited else []), *(["stability"] if settings.stability is not None else [])]
 
 
-def _asked(subject: Subject, only: Collection[str] | None, also: Collection[str]) -> list[Measurement[Any, Any]]:
-    if only is None:
+def _asked(subject: Subject, names: Collection[str] | None, also: Collection[str]) -> list[Measurement[Any, Any]]:
+    if names is None:
         return [m for m in subject.measurements if m.asked or m.name in also]
-    names, wanted = [m.name for m in subject.measurements], {only} if isinstance(only, str) else set(only)
-    for name in sorted(wanted.difference(names)):
+    offered, wanted = [m.name for m in subject.measurements], {names} if isinstance(names, str) else set(names)
+    for name in sorted(wanted.difference(offered)):
         raise InvalidParameterError(
-            f"{parameter('only')} names {name!r}, which is not measured of {subject.summary()}.",
-            remedy=f"Choose from {', '.join(get_close_matches(name, names, 1) or names)}.",
+            f"{parameter('measurements')} names {name!r}, which is not measured of {subject.summary()}.",
+            remedy=f"Choose from {', '.join(get_close_matches(name, offered, 1) or offered)}.",
         )
     return [m for m in subject.measurements if m.name in wanted]
 

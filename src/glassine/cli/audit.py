@@ -101,7 +101,7 @@ def audit_command(options: AuditOptions) -> None:
     options.exchange.check(read, small=report.show_small_counts, overwrite=report.overwrite)
     _check_holdout(options)
     several = len(options.models) > 1
-    if report.clean_copy is not None and (several or options.only):
+    if report.clean_copy is not None and (several or options.measurements):
         raise InvalidParameterError(
             "--clean-copy writes the copy of one model, audited as a whole.",
             remedy="Audit that model alone, without --only.",
@@ -166,7 +166,7 @@ def _write_page(verdicts: Sequence[FileVerdict], output: Path | None) -> str:
 
 def _status(findings: Findings, options: AuditOptions) -> int:
     # What was asked for was measured, and nothing was to be judged.
-    return 0 if options.only and not findings.checks else findings.exit_status
+    return 0 if options.measurements and not findings.checks else findings.exit_status
 
 
 def _verdict_on(path: Path, options: AuditOptions) -> FileVerdict:
@@ -241,12 +241,12 @@ def _findings_on(path: Path, options: AuditOptions) -> Findings:
             findings = _of_model(file, read_domain(domain_file), options, limits)
             files = {"model": file, "domain": domain_file, "policy": policy_file}
     public = options.report.audience == "public"
-    if public and options.only and findings.measured.for_checker.issuperset(options.only):
+    if public and options.measurements and findings.measured.for_checker.issuperset(options.measurements):
         raise InvalidParameterError(
-            f"{options.only[0]} is measured on records, which is for the checker only.",
+            f"{options.measurements[0]} is measured on records, which is for the checker only.",
             remedy="Leave --audience public out.",
         )
-    for name in options.only or () if findings.holder is None else ():
+    for name in options.measurements or () if findings.holder is None else ():
         if isinstance(outcome := findings.measured[name], NotApplicable | Failed):
             raise GlassineError(f"{name} cannot be measured: {outcome.reason}")
     return _finished(findings, files, options)

@@ -357,8 +357,11 @@ class AuditOptions(OptionGroup):
         shown="those without a gap",
     )
     same_records: bool = flag("Of regressions with --together: the publisher states that all are of the same records.")
-    only: list[str] | None = option(
-        "NAME", "Measure this alone, such as membership or disclosure; repeat it for more.", shown="all but rows"
+    measurements: list[str] | None = option(
+        "NAME",
+        "Measure this alone, such as membership or disclosure; repeat it for more.",
+        names=("--only",),
+        shown="all but rows",
     )
     max_steps: int = option("N", "Steps that exact counts may take.", 300_000)
     limits: LimitOptions
@@ -377,7 +380,7 @@ class AuditOptions(OptionGroup):
     @property
     def alone(self) -> str:
         """The one measurement that is asked for; empty if there are others."""
-        return self.only[0] if self.only is not None and len(set(self.only)) == 1 else ""
+        return next(iter(named)) if len(named := set(self.measurements or ())) == 1 else ""
 
     @property
     def public(self) -> bool:
@@ -410,7 +413,7 @@ class AuditOptions(OptionGroup):
         from glassine.auditing.inputs import AuditSettings
 
         return AuditSettings(
-            only=self.only,
+            measurements=self.measurements,
             show_small_counts=self.report.show_small_counts,
             random_state=self.seed,
             require_clean_copy=self.report.require_clean_copy or self.exchange.ci is not None,
@@ -422,7 +425,13 @@ OPTIONS = {
     **options_in(StatementOptions, StabilityOptions),
     **options_of("random_state", "confidence", "min_samples_leaf", "sampling_fraction", "remedies", "time_limit"),
     **options_of(
-        "training", "only", "samples", "same_records", "event", stated_class="--class-depth", n_shadows="--shadows"
+        "training",
+        "samples",
+        "same_records",
+        "event",
+        measurements="--only",
+        stated_class="--class-depth",
+        n_shadows="--shadows",
     ),
     **dict.fromkeys(("largest_attack_advantage", "largest_measured_advantage"), "--max-advantage"),
     "domain=, the public bounds and categories": f"--domain FILE. {DRAFTING.removesuffix('.')}",

@@ -115,7 +115,7 @@ def findings_of(model: Any, counts: Shown = "suppressed") -> Findings:
     check_choice(counts, "counts", ("suppressed", "published"))
     measured = next((name for kind, name in MEASURED.items() if isinstance(model, kind)), "parts")
     policy = Policy() if counts == "suppressed" else Policy(suppress_below=0)
-    return audit(model, policy=policy, settings=AuditSettings(only={measured})).public()
+    return audit(model, policy=policy, settings=AuditSettings(measurements={measured})).public()
 
 
 def columns_of(record: Record) -> dict[str, Any]:

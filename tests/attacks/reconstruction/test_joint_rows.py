@@ -49,7 +49,7 @@ def test_a_rule_list_and_a_tree_of_the_same_records() -> None:
     assert found.value.status == "unique"
     assert sorted(found.value.rows["age"].tolist())[:1] == [20]
     assert sorted(found.value.labels.tolist()) == ["no"] * 3 + ["yes"] * 4 if found.value.labels is not None else False
-    assert found.value.known[:, 1].all()
+    assert found.value.determined[:, 1].all()
     assert found.value.error_to(pl.DataFrame({"age": [20, 30, 35, 41, 41, 41, 41], "height": [100] * 7})).error < 0.2
 
 

@@ -217,7 +217,7 @@ def test_rows_meet_every_count_of_any_forest(data: st.DataObject) -> None:
     # What is said to be known of a certain row, some true record has.
     assert rebuilt.certain is not None
     for i in np.flatnonzero(rebuilt.certain):
-        fixed = [name for name, sure in zip(domain, rebuilt.known[i], strict=True) if sure]
+        fixed = [name for name, sure in zip(domain, rebuilt.determined[i], strict=True) if sure]
         shown = [rebuilt.rows[name][i] for name in fixed]
         assert any(
             all(same(record[name], value) for name, value in zip(fixed, shown, strict=True)) for record in picked
@@ -278,7 +278,7 @@ def test_a_record_that_no_tree_drew_stays_unknown(monkeypatch: pytest.MonkeyPatc
     absent = np.setdiff1d(np.arange(12), forest.estimators_samples_[0])
     assert len(absent)
     assert [rebuilt.labels[i] for i in absent] == [None] * len(absent)
-    assert not rebuilt.known[absent].any()
+    assert not rebuilt.determined[absent].any()
 
 
 def test_time_that_does_not_suffice_shows_no_rows() -> None:
@@ -433,7 +433,7 @@ def test_numbers_are_known_up_to_intervals() -> None:
     model = make_pipeline(StandardScaler(), RandomForestClassifier(6, bootstrap=False, random_state=0, max_features=1))
     rebuilt = measured(reconstruct_records(model.fit(frame, labels), domain, random_state=0))
     assert set(rebuilt.worlds) == {None}
-    assert not rebuilt.known[:, 1].any()
+    assert not rebuilt.determined[:, 1].any()
     assert rebuilt.reproduced is None
     assert rebuilt.rows["age"].dtype.kind == "i"
     estimate = rebuilt.error_to(frame, random_state=0)
@@ -452,7 +452,7 @@ def test_one_tree_or_rule_list_is_drawn_from() -> None:
     assert rebuilt.labels is not None
     assert Counter(rebuilt.labels[:4].tolist()) == {"no": 3, "yes": 1}
     assert rebuilt.rows["age"][:4].tolist() == [30] * 4
-    assert rebuilt.known[:, 0].tolist() == [True] * 4 + [False] * 2
+    assert rebuilt.determined[:, 0].tolist() == [True] * 4 + [False] * 2
     assert rebuilt.worlds == (2, 2, 2, 2, 60, 60)
     assert rebuilt.n_whole == 0
     text = (
@@ -462,7 +462,7 @@ def test_one_tree_or_rule_list_is_drawn_from() -> None:
     rules = parse_rules(text, BITS)
     listed = measured(reconstruct_records(rules, BITS, random_state=0))
     assert rules.apply(listed.rows).tolist() == [0, 0, 1, 2, 2, 2, 2]
-    assert listed.known[:, :2].tolist() == [[True, False]] * 2 + [[True, True]] * 5
+    assert listed.determined[:, :2].tolist() == [[True, False]] * 2 + [[True, True]] * 5
     outcome = reconstruct_records(DecisionTree(nodes, ("age",), ("no", "yes")), Domain({"age": Integer(31, 60)}))
     assert "part 1 of the model holds records where the domain allows none" in failed(outcome)
 

@@ -53,7 +53,7 @@ class RowReconstruction(DisplayedToCheckers):
         Number of possible records in each row's region; None over a continuum.
     certain : ndarray of bool, shape (n,), or None
         Rows whose region and class a record has in every dataset that meets the counts; None if that was not proved.
-    known : ndarray of bool, shape (n, attributes)
+    determined : ndarray of bool, shape (n, attributes)
         Values that every record of the row's region has.
     reproduced : bool or None
         Whether the forest, trained again on the rows with its own seeds, comes out the same in every tree; None if that
@@ -68,7 +68,7 @@ class RowReconstruction(DisplayedToCheckers):
     ordered: bool = False
     worlds: tuple[int | None, ...]
     certain: Bools | None
-    known: Bools
+    determined: Bools
     reproduced: bool | None = None
 
     @property
@@ -89,12 +89,12 @@ class RowReconstruction(DisplayedToCheckers):
     @property
     def n_whole(self) -> int | None:
         """Number of rows that are certain in every attribute: whole records; None if that was not proved."""
-        return None if self.certain is None else int((self.certain & self.known.all(axis=1)).sum())
+        return None if self.certain is None else int((self.certain & self.determined.all(axis=1)).sum())
 
     @property
     def share_certain(self) -> float | None:
         """Share of all values that are certain; None if that was not proved."""
-        return None if self.certain is None else float((self.certain[:, None] & self.known).mean())
+        return None if self.certain is None else float((self.certain[:, None] & self.determined).mean())
 
     def error_to(
         self,

@@ -213,4 +213,4 @@ def shown(drawn: SampledRows, *, met: bool, **result: Any) -> Outcome[RowReconst
     if not met:
         return Failed("the rows that were drawn do not meet the published counts, so they are not shown.")
     worlds = tuple(drawn.worlds)
-    return Measured(RowReconstruction(rows=drawn.rows, worlds=worlds, known=drawn.single, **result))
+    return Measured(RowReconstruction(rows=drawn.rows, worlds=worlds, determined=drawn.single, **result))
