@@ -198,6 +198,16 @@ def imports_in_functions(text: str) -> int:
     return len(inside)
 
 
+def bound(node: ast.AST) -> str | None:
+    """Return the name that a node binds: of a value, an attribute, a parameter or a function, without ``_``."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+            return name.lstrip("_")
+        case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return name.lstrip("_")
+    return None
+
+
 def functions(text: str) -> Iterator[tuple[ast.FunctionDef, bool]]:
     """Yield every function, and whether it makes an instance of a class."""
     for node in ast.walk(ast.parse(text)):
@@ -273,10 +283,7 @@ def figures(package: Path) -> dict[str, object]:
             untyped += sum(isinstance(a.annotation, ast.Name) and a.annotation.id == "Any" for a in own)
             if not constructor:
                 widest, wide = max(widest, len(own)), wide + (len(own) > MOST_PARAMETERS)
-        words += sum(
-            isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in PRIVATE_WORDS
-            for node in ast.walk(ast.parse(text))
-        )
+        words += sum(bound(node) in PRIVATE_WORDS for node in ast.walk(ast.parse(text)))
     lines = {name: text.count("\n") for name, (_, text) in modules.items()}
     return {
         **structure(imported),

@@ -243,7 +243,7 @@ def refused(
 ) -> str:
     """Return the verdict of an audit, with the domain alone or with the members."""
     frame = pl.DataFrame(split.members[0], schema=list(split.columns)) if data else None
-    settings = AuditSettings(only=ONLY, statements=statements or Statements())
+    settings = AuditSettings(measurements=ONLY, statements=statements or Statements())
     return audit(model, frame, domain=split.domain, policy=policy, settings=settings).verdict
 
 

@@ -345,7 +345,7 @@ def judged(deal: Deal, kind: str, settings: str, model: Any) -> dict[str, object
     harm = (
         harm_of_scores(model, deal, counts=kind != "additive without counts") if scores else harm_of_leaves(model, deal)
     )
-    asked = AuditSettings(only=ONLY - ({"parts", "labels", "reconstruction"} if scores else {"terms"}))
+    asked = AuditSettings(measurements=ONLY - ({"parts", "labels", "reconstruction"} if scores else {"terms"}))
     with_data = audit(model, deal.table(0), "outcome", domain=deal.domain, holdout=deal.table(1), settings=asked)
     alone = audit(model, target="outcome", domain=deal.declared, settings=asked)
     return {

@@ -15,7 +15,7 @@ from glassine.auditing.additive import AdditiveSubject
 from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.report import audit_page
 from glassine.report.blocks import Paragraph, Table
-from glassine.report.section import HOMES, shown
+from glassine.report.section import HOMES, measured_section
 from tests.repo.package_copy import copied_package, examples, touched
 
 RULES = """if [a] then [true] ([1 ; 0] examples)
@@ -107,7 +107,7 @@ def test_the_questions_of_a_report_are_those_of_the_measurements_asked_for_or_no
 
 @pytest.mark.parametrize("name", [measurement.name for measurement in TREE_MEASUREMENTS if measurement.listed])
 def test_each_listed_measurement_has_a_section_and_an_answer_for_additive_models(name: str) -> None:
-    assert (section := shown(name)) is not None
+    assert (section := measured_section(name)) is not None
     # Without its place, an audit would import every other section.
     assert section.body.__module__.rpartition(".")[2] == HOMES[name]
     assert name in [measurement.name for measurement in AdditiveSubject.measurements]

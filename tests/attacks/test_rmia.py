@@ -10,7 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine.attacks import Measured, NotApplicable, Shadows, attack_membership, lira, rmia
-from glassine.attacks.membership.likelihood_ratios import OFFLINE, rank, usual
+from glassine.attacks.membership.likelihood_ratios import OFFLINE, rank, typical_probability
 from glassine.data import Sample
 
 Floats = npt.NDArray[np.float64]
@@ -37,8 +37,8 @@ def test_scores_are_those_of_the_paper_on_the_same_reference_models(online: bool
     rng = np.random.default_rng(0)
     target, references, z, of_z = rng.random(40), rng.random((40, 8)), rng.random(30), rng.random((30, 8))
     seen = rng.permuted(np.tile(np.arange(8) < 3, (40, 1)), axis=1)
-    ratios = target / usual(references, seen, "online" if online else "offline")
-    population = z / usual(of_z, np.zeros(of_z.shape, dtype=bool), "offline")
+    ratios = target / typical_probability(references, seen, "online" if online else "offline")
+    population = z / typical_probability(of_z, np.zeros(of_z.shape, dtype=bool), "offline")
     expected = ratios_of_pairs(target, references, seen, (z, of_z), online=online)
     assert rank(ratios, population) == pytest.approx(expected)
     assert np.ptp(expected) > 0
@@ -47,10 +47,10 @@ def test_scores_are_those_of_the_paper_on_the_same_reference_models(online: bool
 def test_a_recorded_score() -> None:
     # Out 0.2, in 0.6: offline 0.65 * 0.2 + 0.35 = 0.48; online (0.2 + 0.6) / 2 = 0.4.
     references, seen = np.array([[0.6, 0.1, 0.3]]), np.array([[True, False, False]])
-    assert usual(references, seen, "offline") == pytest.approx([0.48])
-    assert usual(references, seen, "online") == pytest.approx([0.4])
+    assert typical_probability(references, seen, "offline") == pytest.approx([0.48])
+    assert typical_probability(references, seen, "online") == pytest.approx([0.4])
     assert rank(np.array([0.6 / 0.48]), np.array([1.0, 1.2, 1.25, 1.3])).tolist() == [0.5]
-    assert np.isfinite(1 / usual(np.zeros((1, 3)), seen, "online")).all()
+    assert np.isfinite(1 / typical_probability(np.zeros((1, 3)), seen, "online")).all()
 
 
 def deep_tree(seed: int, flip: float = 0.3, n: int = 150) -> tuple[DecisionTreeClassifier, Sample, Sample]:

@@ -428,7 +428,7 @@ def test_copies_are_measured_on_records_that_were_chosen_and_appear_as_they_are_
         assert served.ask("POST", "/api/work/form", asked)[0] == 200
         seen = {"file": file.id, "column": "age", "records": "records.csv"}
         assert served.ask("POST", "/api/work/seen", seen)[0] == 200
-        assert sum(served.app.workbench._shown["ages.txt", "age"]["bars"]) == 300
+        assert sum(served.app.workbench._columns["ages.txt", "age"]["bars"]) == 300
         # The same bytes under another name have the same mark; that the copies were measured is recorded.
         (folder / "again.txt").write_bytes((folder / "ages.txt").read_bytes())
         served.audited("again.txt")

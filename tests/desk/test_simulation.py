@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Binary, Category, Domain, Integer, Real
 from glassine.comparison.seeded_splits import ClassTarget, NumberTarget
-from glassine.desk.invented import invent, target_of, without
+from glassine.desk.invented import invent, target_of, usable_domain
 from glassine.desk.invented import simulated as figures_of
 from glassine.desk.simulation import DIAL, FOLLOWED, TESTED
 from glassine.desk.workers import Job, Workers
@@ -58,7 +58,7 @@ def test_what_is_predicted_must_be_public() -> None:
     with pytest.raises(InvalidDomainError, match="not public what the column"):
         target_of(COLUMNS, "ill", [], None)
     with pytest.raises(InvalidDomainError, match="other columns"):
-        without(Domain({"ill": Binary()}), "ill")
+        usable_domain(Domain({"ill": Binary()}), "ill")
     with pytest.raises(InvalidParameterError, match="predicts classes"):
         figures_of(COLUMNS, NumberTarget(0.0, 1.0), "rule-list", 50, 1)
 

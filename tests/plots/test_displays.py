@@ -67,7 +67,7 @@ INFERRED = Domain({"age": Integer(1, 9, inferred=True)})
 
 
 def unmeasured() -> Findings:
-    return replace(findings(), measured=findings().measured.beside({"reconstruction": NotApplicable("no domain.")}))
+    return replace(findings(), measured=findings().measured.updated({"reconstruction": NotApplicable("no domain.")}))
 
 
 MADE: dict[str, Callable[..., Any]] = {

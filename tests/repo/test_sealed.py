@@ -118,7 +118,7 @@ def test_sealed_learners_have_no_way_around_the_oracle(capsys: pytest.CaptureFix
         "def learn(oracle):\n    return oracle._Oracle__records",
         "from glassine.sealed.binned import HeldRecords",
         "from glassine.sealed.sums import advance",
-        "def learn(asked):\n    return asked._Drawing__held",
+        "def learn(asked):\n    return asked._Drawing__stores",
     ],
 )
 def test_a_planted_way_around_is_found(planted: str) -> None:

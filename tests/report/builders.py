@@ -244,7 +244,7 @@ def changed(base: Findings, **given: Any) -> Findings:
     measured = {name: given.pop(name) for name in tuple(given) if name in MEASURED}
     if shape:
         measured["parts"] = Measured(replace(base.value("parts"), **shape))
-    return replace(base, measured=base.measured.beside(measured), **given)
+    return replace(base, measured=base.measured.updated(measured), **given)
 
 
 def findings(**given: Any) -> Findings:

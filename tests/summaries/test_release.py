@@ -116,7 +116,7 @@ def test_tables_are_sized_by_public_cells_and_released_bins() -> None:
 def test_a_table_sized_by_the_records_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def sized(oracle: Any, portion: Any, name: str, question: Any) -> Any:
         tables, deviation = honest(oracle, portion, name, question)
-        (records,) = oracle._GaussianOracle__held
+        (records,) = oracle._GaussianOracle__stores
         exact = records.tables(question.terms, question.places, question.n_classes)
         ends = [int(np.flatnonzero(exact[place].sum(axis=-1).ravel()).max()) + 1 for place in question.places]
         return [table[:end] for table, end in zip(tables, ends, strict=True)], deviation

@@ -164,7 +164,7 @@ def test_a_budget_that_is_spent_on_each_round_anew_is_found(kind: str, monkeypat
 
 
 def store_of(oracle: Any) -> Any:
-    return oracle._GaussianOracle__held[0]
+    return oracle._GaussianOracle__stores[0]
 
 
 def plain(oracle: Any, portion: Any, name: str, question: Any) -> Any:

@@ -89,7 +89,7 @@ def test_rounding_after_a_look_at_the_records_is_caught(monkeypatch: pytest.Monk
     def looked(run: Any, model: Any, terms: Any) -> Any:
         # Planted: the point's worth follows from the exact number of records.
         card = honest(run, model, terms)
-        n = len(run.privacy.oracle._GaussianOracle__held[0].records.values)
+        n = len(run.privacy.oracle._GaussianOracle__stores[0].records.values)
         return replace(card, intercept=card.intercept, source=f"{n}") if card.scorecard is None else _with_unit(card, n)
 
     monkeypatch.setattr(additive_fit._Run, "carded", looked)

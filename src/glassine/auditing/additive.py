@@ -39,7 +39,7 @@ from glassine.auditing.subject import OpenedModel, Raw
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import CONTRADICTION
 from glassine.auditing.tree_figures import INFERRED, MISMATCH
-from glassine.auditing.trees import TREE_MEASUREMENTS, attacked
+from glassine.auditing.trees import TREE_MEASUREMENTS, attack_members
 from glassine.data.record_table import RecordTable
 from glassine.domain import Integer, Real
 from glassine.formats.json import fingerprint
@@ -319,7 +319,7 @@ def _membership(subject: AdditiveSubject) -> Outcome[MembershipAttacks]:
             domain=None if domain is None else domain.restrict(model.attributes), classes=model.classes
         )
 
-    return attacked(model, subject.inputs, model.attributes, learner)
+    return attack_members(model, subject.inputs, model.attributes, learner)
 
 
 def _values(subject: AdditiveSubject) -> Outcome[ValueLeakage]:
@@ -420,8 +420,8 @@ def _of_bins(measurement: Measurement[Any, Any]) -> Measurement[Any, Any]:
         return measurement(_membership)
     if name == "values":
         return replace(measurement(_values), facts=_facts_of_values)
-    absent = replace(measurement, run=lambda subject: REASONS.get(name, NO_REGIONS), facts=lambda *found: {})
-    return replace(absent, facts=lambda *found: {"certain": NO_TREE}) if name == "disclosure" else absent
+    absent = replace(measurement, run=lambda subject: REASONS.get(name, NO_REGIONS), facts=lambda *_: {})
+    return replace(absent, facts=lambda *_: {"certain": NO_TREE}) if name == "disclosure" else absent
 
 
 AdditiveSubject.measurements = (TERMS, *(_of_bins(m) for m in TREE_MEASUREMENTS if m.listed))

@@ -130,7 +130,7 @@ def _certain(inferred: Inferred, suppression: Suppression) -> tuple[CertainFindi
         """Return the people, or records, of some rows of whom a class is certain."""
         return len(np.unique(table.whose[rows[outcome[rows] == code]]))
 
-    def found(rows: Indices, attribute: str = "", value: str = "") -> list[tuple[int, CertainFinding]]:
+    def certain_at(rows: Indices, attribute: str = "", value: str = "") -> list[tuple[int, CertainFinding]]:
         number, out = len(np.unique(table.whose[rows])), []
         if attribute and not max(suppression.below, 2) <= number < table.number:
             return []
@@ -147,13 +147,13 @@ def _certain(inferred: Inferred, suppression: Suppression) -> tuple[CertainFindi
             out.append((n, finding))
         return out
 
-    every = found(np.arange(len(outcome)))
+    every = certain_at(np.arange(len(outcome)))
     named = [name for name in disclosure.people.columns if name in table.names] if any(n for n, _ in every) else []
     groups = [
         one
         for name in named
         for value, rows in subgroups(table.arrays[name]).items()
-        for one in found(rows, str(name), value)
+        for one in certain_at(rows, str(name), value)
         if one[0]
     ]
     groups.sort(key=lambda one: -one[0])
@@ -262,7 +262,9 @@ def _certainty(probability: float, suppression: Suppression) -> float:
 WEAKER = "the attacker was assumed to use less than the tree publishes."
 
 
-def assume(question: SensitiveQuestion, inputs: AuditInputs, settings: DisclosureSettings) -> Outcome[Inferred]:
+def infer_as_assumed(
+    question: SensitiveQuestion, inputs: AuditInputs, settings: DisclosureSettings
+) -> Outcome[Inferred]:
     """Return what an attacker infers under stated assumptions, at any cost."""
     tree, sensitive = question.model, question.settings.sensitive
     if not isinstance(tree, DecisionTree):

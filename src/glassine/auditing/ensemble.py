@@ -30,7 +30,7 @@ from glassine.auditing.shadow_ensembles import describe_shadows, shadow_ensemble
 from glassine.auditing.subject import WEIGHED, OpenedModel, Raw
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import flagged
-from glassine.auditing.trees import MEMBERSHIP, attacked
+from glassine.auditing.trees import MEMBERSHIP, attack_members
 from glassine.data.record_table import RecordTable, as_table
 from glassine.domain import Integer, Real
 from glassine.domain.grid import on_grid
@@ -439,7 +439,9 @@ def _membership(subject: EnsembleSubject) -> Outcome[MembershipAttacks]:
         # Not asked where there is no holdout; here it is asked for and cannot be answered.
         return Failed("how the trees of this file predict together is not read, so that it cannot be attacked.")
     ensemble = subject.ensemble
-    return attacked(ensemble, inputs, subject.names, lambda members: shadow_ensemble(ensemble, members), N_SHADOWS)
+    return attack_members(
+        ensemble, inputs, subject.names, lambda members: shadow_ensemble(ensemble, members), N_SHADOWS
+    )
 
 
 def _shadows(subject: EnsembleSubject) -> str:

@@ -73,9 +73,9 @@ class MembershipSettings:
     seconds: float = 600.0
     event: str | None = None
 
-    def shadows(self, usual: int = 0) -> int:
+    def shadows(self, default: int = 0) -> int:
         """Return the number of shadow models, for a kind of models with a usual number."""
-        return usual if self.n_shadows is None else self.n_shadows
+        return default if self.n_shadows is None else self.n_shadows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -392,7 +392,7 @@ class DataComparison:
         return all(is_off_step(self.outside[name]) for name in self.tested)
 
     @property
-    def unread(self) -> str:
+    def undeclared(self) -> str:
         """What the model tests and records hold otherwise than the domain declares, without a number of them."""
         tested = (sentence(name, None, self.whole[name], self.outside[name]) for name in self.tested)
         return first_of(tested, MOST_HINTS, mark="")

@@ -85,7 +85,7 @@ class ModelSubject(Subject):
             "people": inputs.people,
             "has_data": table is not None,
             "has_domain": inputs.domain is not None,
-            "mismatch": comparison.unread,
+            "mismatch": comparison.undeclared,
             "odd": comparison.tested,
         }
 

@@ -71,7 +71,7 @@ class Occupancy:
         return cls(published=published, in_data=in_data, table=table, rows=rows, outcomes=outcomes, people=people)
 
     @property
-    def known(self) -> bool:
+    def has_records(self) -> bool:
         """Whether there are training records, read or counted."""
         return self.rows is not None or self.outside is not None
 
@@ -82,7 +82,7 @@ class Occupancy:
 
     def differing(self, model: DecisionTree | RuleList) -> tuple[int, int]:
         """Return of how many parts the model publishes other sizes than the data, and else other numbers of classes."""
-        if not self.known:
+        if not self.has_records:
             return 0, 0
         sizes = zip(self.published, self.in_data, strict=True)
         n_differing = sum(size is not None and size != counted for size, counted in sizes)

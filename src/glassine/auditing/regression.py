@@ -29,7 +29,7 @@ from glassine.auditing.model_subject import ModelSubject
 from glassine.auditing.size_criteria import SMALL
 from glassine.auditing.subject import OpenedModel, Raw
 from glassine.auditing.suppression import Suppression
-from glassine.auditing.trees import MEMBERSHIP, attacked
+from glassine.auditing.trees import MEMBERSHIP, attack_members
 from glassine.data.labels import Sample
 from glassine.data.record_table import RecordTable
 from glassine.domain.literals import is_missing
@@ -414,7 +414,7 @@ def _membership(subject: RegressionSubject) -> Outcome[MembershipAttacks]:
         return _on_times(subject)
     if subject.model.link not in ("identity", "log", "logit", "softmax", "probit", "cloglog"):
         return NotApplicable("membership attacks need the outcome that a record is predicted to have.")
-    return attacked(subject.model, subject.inputs, subject.model.tested, lambda members: _like(subject.model))
+    return attack_members(subject.model, subject.inputs, subject.model.tested, lambda members: _like(subject.model))
 
 
 def _event(subject: RegressionSubject) -> str | None:
@@ -427,7 +427,7 @@ def _on_times(subject: RegressionSubject) -> Outcome[MembershipAttacks]:
     """Attack membership in a Cox regression, where it is known which column holds events."""
     model, inputs, event = subject.model, subject.inputs, _event(subject)
     if inputs.holdout is None or inputs.data is None or inputs.target is None:
-        return attacked(model, inputs, model.tested, lambda members: None)  # says what is needed
+        return attack_members(model, inputs, model.tested, lambda members: None)  # says what is needed
     if event is None:
         return NotApplicable(
             f"attacks on times need the column of 0/1 that says whether the event occurred ({parameter('event')})."

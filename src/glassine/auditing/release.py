@@ -96,7 +96,7 @@ def _facts_of_groups(subject: ReleaseSubject, outcome: object, raw: Raw) -> dict
     if subject.accepted or subject.records.nobody:
         return {}
     leaves = subject.leaves
-    sizes = _sizes(subject.records, ("group", "groups"), () if leaves is None else _held(leaves.groups))
+    sizes = _sizes(subject.records, ("group", "groups"), () if leaves is None else _occupied(leaves.groups))
     k = subject.records.release.k
     return {"groups": sizes, "declared_k": None if k is None else Measured(k)}
 
@@ -107,7 +107,7 @@ def _facts_of_leaves(subject: ReleaseSubject, outcome: object, raw: Raw) -> dict
     if subject.accepted or records.nobody:
         return {} if subject.accepted else dict.fromkeys(("released_leaves", "shares"), NO_RECORDS)
     facts: dict[str, Fact[Any]] = {
-        "released_leaves": _sizes(records, ("leaf", "leaves"), () if leaves is None else _held(leaves.sizes)),
+        "released_leaves": _sizes(records, ("leaf", "leaves"), () if leaves is None else _occupied(leaves.sizes)),
         "shares": _shares(records, leaves),
     }
     if records.release.answer is None:
@@ -156,7 +156,7 @@ def _facts_of_membership(subject: ReleaseSubject, outcome: Outcome[Any], raw: Ra
     return {} if subject.accepted else {"membership": OF_BLACK_BOX if subject.records.nobody else outcome}
 
 
-def _held(sizes: Ints) -> tuple[int, ...]:
+def _occupied(sizes: Ints) -> tuple[int, ...]:
     return tuple(sizes[sizes > 0].tolist())
 
 
@@ -329,7 +329,7 @@ class ReleaseSubject(Subject):
         for outside, said in zip(sides, ("", "Of the holdout, "), strict=True):
             for note in compare(outside, domain, ()).notes(self.inputs.suppression):
                 yield RecordNote(f"{said}{note}")
-        if relied_on(self.guarantee) and self.records.beside:
+        if relied_on(self.guarantee) and self.records.has_records:
             yield UNCOVERED
 
 

@@ -114,7 +114,7 @@ class ReleaseInputs:
         return NotApplicable(self.lacking or reason)
 
     @property
-    def beside(self) -> bool:
+    def has_records(self) -> bool:
         """Whether records are known: the people behind the release, or others."""
         return self.people is not None or self.others is not None
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from glassine.data.labels import Sample
 from glassine.data.person_counts import listed
-from glassine.data.record_table import RecordTable, as_table, frame_of, held, table_of, with_persons
+from glassine.data.record_table import RecordTable, as_table, collected, frame_of, table_of, with_persons
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats import as_model
@@ -124,7 +124,9 @@ def _by_person(data: Sample, others: Sample) -> tuple[Sample, Sample]:
                 remedy="Pass it." if what == "data" else "Pass the holdout as a Sample that has its own.",
             )
         frame = frame_of(sample.data)
-        records = sample.data if frame is None or isinstance(sample.data, RecordTable) else RecordTable(held(frame))
+        records = (
+            sample.data if frame is None or isinstance(sample.data, RecordTable) else RecordTable(collected(frame))
+        )
         sides.append(with_persons(records, sample.persons, what))
     members, nonmembers = sides
     if members is None and nonmembers is None:

@@ -120,7 +120,7 @@ class SeveralSubject(Subject):
         return reconstruct_jointly(
             published.models,
             domain,
-            data=None if self.unread else inputs.data,
+            data=None if self.records_problem else inputs.data,
             counts=published.counts,
             names=published.names,
             same_labels=published.same_labels,
@@ -142,9 +142,9 @@ class SeveralSubject(Subject):
         return compare_records(as_table(self.inputs.data), self.domain, {}, tested, self.inputs.suppression.below)
 
     @property
-    def unread(self) -> str:
+    def records_problem(self) -> str:
         """Why the records cannot be put beside the models; empty where they can."""
-        return "" if self.comparison.off_step else self.comparison.unread
+        return "" if self.comparison.off_step else self.comparison.undeclared
 
     def summary(self) -> SeveralSummary:
         """Return the models in brief."""
@@ -175,8 +175,8 @@ class SeveralSubject(Subject):
         """Return the models with their claims added up, what contradicts them, and whether data can count more."""
         outcome = raw.get("joint")
         countable = any(entry.can_be_counted for entry in self.read.left)
-        if self.unread:
-            self = replace(self, mismatch=self.unread, odd=self.comparison.tested)
+        if self.records_problem:
+            self = replace(self, mismatch=self.records_problem, odd=self.comparison.tested)
         if not isinstance(outcome, Measured):
             return replace(self, countable=countable)
         joint = outcome.value
@@ -319,8 +319,8 @@ def _composed(joint: JointReconstruction, policy: Policy) -> GuaranteeFinding | 
 
 
 def _joint(subject: SeveralSubject) -> Outcome[JointReconstruction]:
-    if subject.unread and subject.published.counts == "data":
-        return NotApplicable(subject.unread)
+    if subject.records_problem and subject.published.counts == "data":
+        return NotApplicable(subject.records_problem)
     try:
         return Measured(subject.joint)
     except (UndefinedMeasureError, OtherRecordsError) as error:
@@ -358,8 +358,8 @@ def _rows(subject: SeveralSubject) -> Outcome[Rows]:
     published, inputs = subject.published, subject.inputs
     if inputs.domain is None:
         return NotApplicable("rows are rebuilt in a domain, and none was given.")
-    if subject.unread and published.counts == "data":
-        return NotApplicable(subject.unread)
+    if subject.records_problem and published.counts == "data":
+        return NotApplicable(subject.records_problem)
     rebuild = partial(
         reconstruct_records,
         published.models,

@@ -205,7 +205,7 @@ def examine(subject: Subject, names: Collection[str] | None = None) -> Findings:
         notes=_shortened(
             [
                 *subject.notes_read,
-                *_unread(subject),
+                *_meaningless_statements(subject),
                 *subject.notes(raw),
                 *([JUDGED_AS_WRITTEN] if subject.inputs.estimator else []),
             ]
@@ -223,7 +223,7 @@ def examine(subject: Subject, names: Collection[str] | None = None) -> Findings:
     )
 
 
-def _unread(subject: Subject) -> list[str]:
+def _meaningless_statements(subject: Subject) -> list[str]:
     """Return a note on each statement, and on a column of events, that has no meaning for this kind."""
     settings = subject.inputs.settings
     stated = {one.name: getattr(settings.statements, one.name) for one in fields(Statements)}

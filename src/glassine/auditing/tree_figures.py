@@ -117,7 +117,7 @@ class TreeSubject(ModelSubject):
         odd = () if exact and comparison.off_step else comparison.tested
         parts = "leaves" if isinstance(model, DecisionTree) else "rules"
         identifiers = Identifiers.of(inputs, tuple(recipe))
-        confirmed = occupancy.known and not comparison.mismatch
+        confirmed = occupancy.has_records and not comparison.mismatch
         summed = model.sizes == "derived" and any(cell.evidence.size is not None for cell in model.cells)
         return cls(
             kind="tree" if isinstance(model, DecisionTree) else "rule list",
@@ -136,10 +136,10 @@ class TreeSubject(ModelSubject):
             indivisible=len(model.cells) == 1,
             people=inputs.people,
             of_classes=model.classes is not None,
-            has_data=occupancy.known,
+            has_data=occupancy.has_records,
             has_domain=domain is not None,
             domain_inferred=domain is not None and bool(domain.inferred),
-            mismatch=comparison.unread if odd else MISMATCH.format(parts=parts) if comparison.n_differing else "",
+            mismatch=comparison.undeclared if odd else MISMATCH.format(parts=parts) if comparison.n_differing else "",
             contrary=CONTRARY.format(parts=parts) if comparison.n_contrary else "",
             odd=odd,
             weights="" if not summed or confirmed or inputs.statements.unweighted else WEIGHED.format(whose="the file"),
@@ -240,7 +240,7 @@ class TreeSubject(ModelSubject):
         shares = {} if self.domain is None else self.domain.shares
         return [name for name in self.model.tested if name in shares and shares[name].from_training_data]
 
-    def unread(self) -> NotApplicable | None:
+    def no_records(self) -> NotApplicable | None:
         """Return why no single record is looked at; None if records are."""
         if self.inputs.public:
             return NotApplicable(OF_THE_MODEL)

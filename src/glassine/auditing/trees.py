@@ -86,13 +86,13 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
 
         return shadow_learner(subject.model, members)
 
-    return attacked(subject.model, subject.inputs, subject.model.attributes, learner)
+    return attack_members(subject.model, subject.inputs, subject.model.attributes, learner)
 
 
-def attacked(
-    model: object, inputs: AuditInputs, names: Sequence[str], learner: Callable[[RecordTable], Any], usual: int = 0
+def attack_members(
+    model: object, inputs: AuditInputs, names: Sequence[str], learner: Callable[[RecordTable], Any], default: int = 0
 ) -> Outcome[MembershipAttacks]:
-    """Attack membership with a fixed seed: an audit can be repeated; ``usual`` is the number of shadow models."""
+    """Attack membership with a fixed seed: an audit can be repeated; ``default`` is the number of shadow models."""
     # names are the columns that the model knows, learner makes an estimator like it from the members.
     if inputs.public:
         return NotApplicable(OF_THE_MODEL)
@@ -106,7 +106,7 @@ def attacked(
     tested = [name for name in names if name != inputs.target]
     members, others = on_shared(inputs.table, inputs.holdout, (*tested, inputs.target))
     settings = inputs.settings.membership
-    n_shadows = settings.shadows(usual)
+    n_shadows = settings.shadows(default)
     made = learner(members) if n_shadows else None
     # Its classifiers take a second to import.
     from glassine.attacks.membership.shadows import Shadows
@@ -191,9 +191,9 @@ def _disclosure(subject: TreeSubject) -> Outcome[Inferred]:
     )
     if inputs.settings.disclosure is not None:
         # As in _hide_disclosure: most audits need none of what these modules import.
-        from glassine.auditing.describe_disclosure import assume
+        from glassine.auditing.describe_disclosure import infer_as_assumed
 
-        return assume(question, inputs, inputs.settings.disclosure)
+        return infer_as_assumed(question, inputs, inputs.settings.disclosure)
     hindrance = subject.mismatch or subject.contrary or subject.noise or ""
     return expose(question, subject.table, subject.columns, hindrance=hindrance)
 
@@ -273,7 +273,7 @@ TREE_MEASUREMENTS: tuple[Measurement[Any, Any], ...] = (
         "Most exposed records",
         "About which rows of the data does the model reveal most?",
         tuple[int, ...],
-        run=lambda tree: tree.unread() or exposed_rows(tree.table, tree.rows, tree.learned, tree.noise),
+        run=lambda tree: tree.no_records() or exposed_rows(tree.table, tree.rows, tree.learned, tree.noise),
         audience="checker",
     ),
     Measurement[TreeSubject, ErrorEstimate](
@@ -281,7 +281,7 @@ TREE_MEASUREMENTS: tuple[Measurement[Any, Any], ...] = (
         "Comparison with the data",
         "How close are reconstructed records to the real ones?",
         ErrorEstimate,
-        run=lambda tree: tree.unread() or align(tree.possible, tree.table, tree.noise),
+        run=lambda tree: tree.no_records() or align(tree.possible, tree.table, tree.noise),
         audience="checker",
     ),
     MEMBERSHIP(_membership),

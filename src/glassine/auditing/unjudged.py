@@ -174,10 +174,10 @@ def unjudged_kind(data: bytes, error: GlassineError) -> UnjudgedKind | None:
 def _of_modules(names: set[str]) -> UnjudgedKind | None:
     """Return the kind of an estimator by the modules of the classes in its file."""
 
-    def found(modules: tuple[str, ...]) -> bool:
+    def contains(modules: tuple[str, ...]) -> bool:
         return any(name == module or name.startswith(f"{module}.") for name in names for module in modules)
 
-    kind = next((kind for kind in KINDS if found(kind.modules)), None)
+    kind = next((kind for kind in KINDS if contains(kind.modules)), None)
     judged = any(name.startswith(JUDGED) for name in names)
     return None if kind is not ENSEMBLE and judged else kind
 

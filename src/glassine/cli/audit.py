@@ -15,7 +15,7 @@ import typer
 from glassine.auditing.remedy import Remedy
 from glassine.cli.audit_options import OPTIONS, AuditOptions
 from glassine.cli.naming import in_options, listed, options_of
-from glassine.cli.options import given
+from glassine.cli.options import filled_in
 from glassine.cli.progress import stages
 from glassine.cli.reading import (
     check_person,
@@ -354,7 +354,7 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
                 ),
                 disclosure=settings,
                 statements=options.stated.value,
-                **given(options.retrained),
+                **filled_in(options.retrained),
                 max_steps=options.max_steps,
                 progress=progress,
             ),

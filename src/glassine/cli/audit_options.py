@@ -33,8 +33,8 @@ from glassine.cli.options import (
     SeedOption,
     TargetOption,
     at_least,
+    filled_in,
     flag,
-    given,
     noise_of,
     option,
     options_in,
@@ -158,21 +158,21 @@ class MembershipOptions(OptionGroup, heading="Membership (needs --data, --holdou
     shadows: int | None = option(
         "N",
         "Shadow models of the likelihood-ratio attack; 0 leaves it out.",
-        shown="16 of ensembles, else 0",
+        shown_default="16 of ensembles, else 0",
         callback=at_least(0, "16 or more give steady figures."),
     )
     event: str | None = option(
         "COLUMN",
         "Of a Cox regression: column that says whether the time in --target is that of an event: 1 of 0 and 1, 2 of 1 "
         "and 2.",
-        shown="as R's formula names it",
+        shown_default="as R's formula names it",
     )
     shadow_seconds: float = option("S", "Most seconds of the shadow models.", 600.0)
     confidence: ConfidenceOption = 0.99
     max_advantage: float | None = option(
         "NUMBER",
         "Largest advantage of an attack: limit of both checks on measured advantages.",
-        shown="as the policy says",
+        shown_default="as the policy says",
     )
 
 
@@ -181,16 +181,16 @@ class DisclosureOptions(OptionGroup, heading="Disclosure of the attribute that a
 
     sensitive: str | None = option("COLUMN", "Attribute to look at more closely.")
     quasi: list[str] | None = option(
-        "COLUMN", "A column that attackers know of all people; repeat it for more.", shown="all of the tree"
+        "COLUMN", "A column that attackers know of all people; repeat it for more.", shown_default="all of the tree"
     )
     criterion: Literal["gini", "entropy", "gain-ratio", "misclassification", "none"] | None = option(
-        None, "How splits were selected; none if not by their quality.", shown="as the model states"
+        None, "How splits were selected; none if not by their quality.", shown_default="as the model states"
     )
     splits: Literal["auto", "multiway", "binary"] = option(
         None, "Categories split into all values, or one against the rest; auto: as the model states.", "auto"
     )
     leaves: Literal["counts", "error-rates", "labels"] | None = option(
-        None, "What the leaves reveal.", shown="what the tree publishes"
+        None, "What the leaves reveal.", shown_default="what the tree publishes"
     )
     internal_nodes: bool = option(None, "Whether attackers use that splits were the best.", True)
     same_attribute: bool = flag("Splits were the best of their attribute only.")
@@ -200,9 +200,9 @@ class DisclosureOptions(OptionGroup, heading="Disclosure of the attribute that a
     )
     sampling_fraction: float | None = option("SHARE", "Of a sample: its share of --data, if known.")
     noise: NoiseOption = None
-    truth: bool | None = option(None, "Compare with the sensitive column of --data.", shown="if there is one")
+    truth: bool | None = option(None, "Compare with the sensitive column of --data.", shown_default="if there is one")
     remedies: bool = flag("Try what can be done; needs the sensitive column, also in --holdout.")
-    time_limit: float | None = option("SECONDS", "With --remedies: most seconds of each.", shown="60")
+    time_limit: float | None = option("SECONDS", "With --remedies: most seconds of each.", shown_default="60")
     resume: ResumeOption = None
 
     def settings(self, *, alone: bool) -> DisclosureSettings | None:
@@ -266,7 +266,7 @@ class ClassOptions(OptionGroup, heading=STATED):
         from glassine.auditing.inputs import StatedClass
 
         if self.depth is not None or self.rules is not None:
-            return StatedClass(**given(self, "class_models"), models=self.class_models)
+            return StatedClass(**filled_in(self, "class_models"), models=self.class_models)
         if self.population is not None or self.unlisted:
             raise InvalidParameterError(
                 f"{'--no-list' if self.unlisted else '--drawn-from'} is for a class that is stated.",
@@ -299,7 +299,7 @@ class StatementOptions(OptionGroup, heading=STATED):
         """What is stated."""
         from glassine.auditing.inputs import Statements
 
-        return Statements(**given(self, "stated_class"), stated_class=self.stated_class.value)
+        return Statements(**filled_in(self, "stated_class"), stated_class=self.stated_class.value)
 
 
 class StabilityOptions(OptionGroup, heading=STATED):
@@ -313,7 +313,7 @@ class ReportOptions(OptionGroup, heading="Output"):
     """Where findings go."""
 
     output: ReportOption = None
-    clean_copy: Path | None = option("FILE", "Write what may be released, as Glassine writes it.", shown="none")
+    clean_copy: Path | None = option("FILE", "Write what may be released, as Glassine writes it.", shown_default="none")
     require_clean_copy: bool = flag("Fail a file that Glassine did not write, unless its clean copy is written.")
     audience: AudienceOption = "checker"
     overwrite: OverwriteOption = False
@@ -354,14 +354,14 @@ class AuditOptions(OptionGroup):
         "COLUMN",
         "Of regressions with --together: column of 0/1 of --data that says on which records a table was fitted; once "
         "a table, in their order.",
-        shown="those without a gap",
+        shown_default="those without a gap",
     )
     same_records: bool = flag("Of regressions with --together: the publisher states that all are of the same records.")
     measurements: list[str] | None = option(
         "NAME",
         "Measure this alone, such as membership or disclosure; repeat it for more.",
         names=("--only",),
-        shown="all but rows",
+        shown_default="all but rows",
     )
     max_steps: int = option("N", "Steps that exact counts may take.", 300_000)
     limits: LimitOptions

@@ -24,7 +24,7 @@ from glassine.cli.options import (
     TargetOption,
     TargetRangeOption,
     TrainingArgument,
-    given,
+    filled_in,
     numeric,
     option,
 )
@@ -32,7 +32,7 @@ from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, opened, read_domain
 from glassine.cli.steps import option_of
 from glassine.cli.summarize import ComparedOptions, compare_from_summary, near_optimal_from_summary
-from glassine.cli.training import TrainingFile, check_public, predicts_number, range_of, read_training, without
+from glassine.cli.training import TrainingFile, check_public, predicts_number, range_of, read_training, usable_domain
 from glassine.cli.twin import TwinOptions, compare_with_twin
 from glassine.cli.writing import check_ending, check_outputs, check_report, print_value, write_by_ending
 from glassine.domain import Integer, Real
@@ -83,10 +83,10 @@ class ModelOptions(OptionGroup, heading="The models"):
         "A,B", "Privacy budgets of the private learners, such as 0.1,1; needed where there are any."
     )
     models: str | None = option(
-        "A,B", f"Learners, separated by commas: {', '.join(MODELS)}.", shown="all that predict such a target"
+        "A,B", f"Learners, separated by commas: {', '.join(MODELS)}.", shown_default="all that predict such a target"
     )
     target_range: TargetRangeOption = None
-    max_depth: int | None = option("N", "Trees: maximum depth.", shown="3")
+    max_depth: int | None = option("N", "Trees: maximum depth.", shown_default="3")
     max_rules: int = option("N", "Rule lists: maximum number of rules.", 3)
     delta: float = option("NUMBER", "Additive models: delta.", 1e-6)
     time_limit: float = option("SECONDS", "Trees and lists: most seconds of a fit.", 60.0)
@@ -105,7 +105,7 @@ class MeasureOptions(OptionGroup, heading="The comparison"):
     measure: Literal["accuracy", "auroc", "log-loss", "rmse", "mae", "r2"] | None = option(
         None,
         "Figure that ranks the models.",
-        shown="accuracy; auroc if a class has 80% of the records or more; rmse of numbers",
+        shown_default="accuracy; auroc if a class has 80% of the records or more; rmse of numbers",
     )
     person: PersonColumnOption = None
     records_per_person: RecordsPerPersonOption = None
@@ -206,11 +206,11 @@ def compare_command(
         task = Task(
             **budgets,
             models=named,
-            **given(models, "epsilon", "models", "target_range", "summary", "near_optimal", "ask"),
-            **given(comparison, "measure", "person", "resume"),
+            **filled_in(models, "epsilon", "models", "target_range", "summary", "near_optimal", "ask"),
+            **filled_in(comparison, "measure", "person", "resume"),
         )
     domain_file = opened(public.domain)
-    attributes = without(read_domain(domain_file), exclude, target, comparison.person)
+    attributes = usable_domain(read_domain(domain_file), exclude, target, comparison.person)
     ranked: Measure | None = "log_loss" if comparison.measure == "log-loss" else comparison.measure
     limits = range_of(models.target_range)
     number = _predicts_number(attributes, target, public, models, task)

@@ -15,7 +15,9 @@ from glassine.privacy.signing import read_public_key
 
 def desk_command(
     folder: Annotated[Path, argument("FOLDER", "Folder with the files to check.")],
-    name: Annotated[str | None, option("TEXT", "Your name, as the record shows it.", shown="the account")] = None,
+    name: Annotated[
+        str | None, option("TEXT", "Your name, as the record shows it.", shown_default="the account")
+    ] = None,
     analyst: Annotated[bool, flag("Open it as an analyst, who submits and does not vote.")] = False,
     key: Annotated[Path | None, option("FILE", "Private key that signs sign-offs and exported records.")] = None,
     check: Annotated[

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from glassine.formats import PublishedModel
     from glassine.models import TreeEnsemble
 
-DraftOption = Annotated[Path | None, output_option("Write the domain, JSON or TOML.", shown="standard output")]
+DraftOption = Annotated[Path | None, output_option("Write the domain, JSON or TOML.", shown_default="standard output")]
 ENDINGS = (".json", ".toml")
 """Names that a file of a domain may end in."""
 
@@ -146,7 +146,7 @@ def infer_command(
     repeated = {one.column: one for one in repeats(table) if "free text" not in remarked.get(one.column, "")}
     first = {name: text for name, text in remarked.items() if name not in repeated or "identifier?" not in text}
     for text, names in _alike(first).items():
-        tell(f"glassine: {_shown(names)}: {text}")
+        tell(f"glassine: {_listed(names)}: {text}")
     if stated := _codes(first, table.names):
         tell(f"glassine: To state these codes as missing: {stated}")
         tell("glassine: To keep them apart, as special codes: --code=COLUMN=CODE:LABEL for each")
@@ -232,7 +232,7 @@ def _codes(remarks: Mapping[str, str], names: Sequence[str]) -> str:
     return shlex.quote(f"--missing={line.getvalue()}") if stated else ""
 
 
-def _shown(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
@@ -351,7 +351,7 @@ def check_command(
             outside = [name for name in broken if name in table.names]
             for text, names in _alike(remarks(table.restrict(outside)) if outside else {}).items():
                 if "--" in text:
-                    tell(f"glassine: {_shown(names)}: {text}")
+                    tell(f"glassine: {_listed(names)}: {text}")
     _tell_of_spellings(declared)
     size = declared.size()
     inferred = [name for name in declared if declared[name].inferred]
@@ -414,13 +414,13 @@ def _lines(domain: Domain, size: int | None, inferred: list[str], broken: Broken
     possible = "possible record" if size == 1 else "possible records"
     lines = [f"{plural(len(domain), 'attribute')}, {plural(len(domain.groups), 'constraint')}, {worlds} {possible}."]
     if inferred:
-        lines.append(f"Inferred from data: {_shown(inferred)}.")
+        lines.append(f"Inferred from data: {_listed(inferred)}.")
     alike: dict[tuple[str, str], list[str]] = {}
     for name, reasons in broken.items():
         alike.setdefault((bounds(name, domain), repr(reasons)), []).append(name)
     for (whole, _), names in alike.items():
         reasons = broken[names[0]]
-        lines.append(sentence(_shown(names), _number(reasons), whole))
+        lines.append(sentence(_listed(names), _number(reasons), whole))
         for why, rows in reasons.items():
             some = ", ".join(row_name(row).removeprefix("row ") for row in rows[:SHOWN])
             more = " and others" if len(rows) > SHOWN else ""

@@ -63,7 +63,7 @@ class EditOptions(OptionGroup, heading="Edits"):
     )
     strength: float = option("NUMBER", "Of --smooth: how far, above 0 up to 1.", 0.5)
     passes: int = option("N", "Of --smooth: how often.", 1)
-    label: str | None = option("CLASS", "Edit the scores of this class only.", names=("--class",), shown="all")
+    label: str | None = option("CLASS", "Edit the scores of this class only.", names=("--class",), shown_default="all")
     reason: str = option("TEXT", "Reason for the edits, recorded in the log.", "")
 
 

@@ -75,7 +75,7 @@ def _choices(error: Any) -> str:
 
 def _value(error: Any, typed: Sequence[str]) -> str:
     name, message = _called(error.param), str(error.message).removeprefix("Value error, ")
-    value = _given(error.param, typed)
+    value = _word_of(error.param, typed)
     for pattern, rule in RULES:
         match = re.fullmatch(pattern, message, flags=re.DOTALL)
         if match is None:
@@ -90,7 +90,7 @@ def _value(error: Any, typed: Sequence[str]) -> str:
     return f"{name}: {message.rstrip('.')}."
 
 
-def _given(param: Any, typed: Sequence[str]) -> str | None:
+def _word_of(param: Any, typed: Sequence[str]) -> str | None:
     """Return the word that was passed for an option, if it can be identified."""
     for option in param.opts if param.param_type_name == "option" else ():
         for word, following in zip(typed, [*typed[1:], None], strict=True):

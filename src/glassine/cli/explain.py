@@ -25,7 +25,7 @@ from glassine.cli.options import (
     RecordsFileOptions,
     UnprotectedSeedOption,
     argument,
-    given,
+    filled_in,
     option,
     output_option,
 )
@@ -79,7 +79,7 @@ class ExplainRecords(OptionGroup):
         "LO,HI,STEP",
         "Public range of a black box that answers with numbers, and the step to which means are rounded; a "
         "fourth number is the tolerance of agreement.",
-        shown="answers are classes; tolerance a twentieth of the range",
+        shown_default="answers are classes; tolerance a twentieth of the range",
     )
     person: PersonColumnOption = None
     written: RecordsFileOptions
@@ -95,10 +95,12 @@ class GroupOptions(OptionGroup, heading="Groups and trees"):
         "SHARE",
         "Goal: explanations that have a condition. k, depth and protocol are chosen for the goals; 0 for both states "
         "none.",
-        shown="0.95; with --epsilon or of the paper's form none",
+        shown_default="0.95; with --epsilon or of the paper's form none",
     )
     confirmed: float | None = option(
-        "SHARE", "Goal: proposed changes that the black box confirms.", shown="0.8; with --epsilon or paper none"
+        "SHARE",
+        "Goal: proposed changes that the black box confirms.",
+        shown_default="0.8; with --epsilon or paper none",
     )
     partition: Literal["microaggregation", "public"] = option(
         None, "How groups are made; public: cells fixed without the records.", "microaggregation"
@@ -106,7 +108,7 @@ class GroupOptions(OptionGroup, heading="Groups and trees"):
     gamma: float | None = option(
         "NUMBER",
         "Let the sizes of groups vary, by V-MDAV: 0.2 for scattered records, about 1.1 for clustered ones.",
-        shown="groups of one size, by MDAV",
+        shown_default="groups of one size, by MDAV",
     )
     strata: str | None = option("COLUMN", "Attribute that all records of a group share; each value has groups alone.")
     distance: Literal["auto", "euclidean", "gower"] = option(
@@ -117,10 +119,10 @@ class GroupOptions(OptionGroup, heading="Groups and trees"):
         None, "What is released; paper is as published, and leaks.", "restricted"
     )
     labels: Literal["black-box", "true"] | None = option(
-        None, "What trees learn.", shown="black-box; of the paper's form, true"
+        None, "What trees learn.", shown_default="black-box; of the paper's form, true"
     )
-    max_depth: int | None = option("N", "Trees: maximum depth.", shown="by the form")
-    min_samples_leaf: int | None = option("N", "Fewest records, or people, of a leaf.", shown="by the form")
+    max_depth: int | None = option("N", "Trees: maximum depth.", shown_default="by the form")
+    min_samples_leaf: int | None = option("N", "Fewest records, or people, of a leaf.", shown_default="by the form")
     n_closest: int = option("N", "Closest representatives that are tried.", 3)
 
 
@@ -179,7 +181,7 @@ def make_command(
         "answer": answer,
         "labels": None,
         "goal": _goal_of(groups),
-        **given(groups, "k", "with_condition", "confirmed"),
+        **filled_in(groups, "k", "with_condition", "confirmed"),
         "epsilon": privacy.epsilon,
         "ledger": charge.book,
         "dataset": privacy.dataset,

@@ -52,7 +52,7 @@ class SqlOptions(OptionGroup, heading="SQL"):
     dialect: str | None = option(
         "ENGINE",
         "SQL: the engine, such as duckdb, sqlite or spark; another word lists them all.",
-        shown="standard SQL without backslashes",
+        shown_default="standard SQL without backslashes",
     )
     probabilities: bool = flag("SQL: add a column with the share of each class to the query.")
 
@@ -87,7 +87,7 @@ class ExportFiles(OptionGroup):
     """Where the exported model goes."""
 
     to: str = option("FORM", "The form to write, such as sql; another word lists them all.", REQUIRED, parser=form_of)
-    output: Path | None = output_option("Write the exported model.", shown="standard output")
+    output: Path | None = output_option("Write the exported model.", shown_default="standard output")
     public: bool = flag("CSV: hide small counts, as a public report does.")
     overwrite: OverwriteOption = False
     as_json: JsonOption = False

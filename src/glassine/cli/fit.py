@@ -22,15 +22,17 @@ from glassine.errors import InvalidParameterError, UnreadableFileError
 from glassine.files import read_json
 from glassine.resources import MEMORY, Budget
 
-DeltaOption = Annotated[float | None, option("NUMBER", "Delta.", shown="1e-06")]
+DeltaOption = Annotated[float | None, option("NUMBER", "Delta.", shown_default="1e-06")]
 BinsOption = Annotated[Path | None, option("FILE", "Fixed bins, JSON: cut points, groups of values.")]
 NotPrivateOption = Annotated[bool, flag("Without noise or guarantee; weigh rows: --weights COLUMN.")]
-MemoryOption = Annotated[float | None, option("BYTES", "Most memory.", shown="4e9")]
-LeafCountsOption = Annotated[float | None, option("SHARE", "Share of epsilon for counts; 0: none.", shown="0.095")]
+MemoryOption = Annotated[float | None, option("BYTES", "Most memory.", shown_default="4e9")]
+LeafCountsOption = Annotated[
+    float | None, option("SHARE", "Share of epsilon for counts; 0: none.", shown_default="0.095")
+]
 
 MeasureOption = Annotated[
     Literal["additive", "gini", "errors", "log-loss"] | None,
-    option("NAME", "Of a summary: additive, gini, errors or log-loss.", shown="additive"),
+    option("NAME", "Of a summary: additive, gini, errors or log-loss.", shown_default="additive"),
 ]
 
 
@@ -46,32 +48,38 @@ class CutPointOptions(OptionGroup, heading="The model"):
     """Where numbers are cut."""
 
     literals: Literal["auto", "thresholds", "quantiles", "coarse"] | None = option(
-        "KIND", "Cut points: auto, thresholds, quantiles or coarse.", shown="auto"
+        "KIND", "Cut points: auto, thresholds, quantiles or coarse.", shown_default="auto"
     )
     # Hidden, so that the help fits a screen: the next option names it.
-    n_quantiles: int | None = option("N", "Quantiles of a number.", shown="7; not private, 15", hidden=True)
-    quantile_share: float | None = option("SHARE", "Epsilon for quantiles; how many: --n-quantiles N.", shown="0.2")
+    n_quantiles: int | None = option("N", "Quantiles of a number.", shown_default="7; not private, 15", hidden=True)
+    quantile_share: float | None = option(
+        "SHARE", "Epsilon for quantiles; how many: --n-quantiles N.", shown_default="0.2"
+    )
 
 
 class SearchOptions(OptionGroup, heading="The model"):
     """How all models of a class are searched."""
 
-    accuracy_share: float | None = option("SHARE", "Errors in the loss; 0 ranks best.", shown="0.3; not private, 1")
+    accuracy_share: float | None = option(
+        "SHARE", "Errors in the loss; 0 ranks best.", shown_default="0.3; not private, 1"
+    )
     not_private: NotPrivateOption = False
-    penalty: float | None = option("SHARE", "Not private: cost of a split or rule.", shown="0")
+    penalty: float | None = option("SHARE", "Not private: cost of a split or rule.", shown_default="0")
     min_samples_leaf: float | None = option(
-        "N", "Not private: fewest records of a leaf.", shown="1", parser=_records_or_share
+        "N", "Not private: fewest records of a leaf.", shown_default="1", parser=_records_or_share
     )
     # Hidden, so that the help fits a screen: the next option names it.
-    memory_limit: float | None = option("BYTES", "Most memory.", shown="4e9", hidden=True)
-    time_limit: float | None = option("SECONDS", "Most seconds; most memory: --memory-limit BYTES.", shown="600")
+    memory_limit: float | None = option("BYTES", "Most memory.", shown_default="4e9", hidden=True)
+    time_limit: float | None = option(
+        "SECONDS", "Most seconds; most memory: --memory-limit BYTES.", shown_default="600"
+    )
 
 
 class ListOptions(OptionGroup, heading="The model"):
     """The size of a rule list."""
 
-    max_rules: int | None = option("N", "Rule lists: maximum number of rules.", shown="5; not private, 3")
-    pool: Literal["literals", "pairs"] | None = option(None, "Conditions of a rule: 1 or 2.", shown="literals")
+    max_rules: int | None = option("N", "Rule lists: maximum number of rules.", shown_default="5; not private, 3")
+    pool: Literal["literals", "pairs"] | None = option(None, "Conditions of a rule: 1 or 2.", shown_default="literals")
 
 
 class TreeOptions(NumberOptions):
@@ -79,9 +87,11 @@ class TreeOptions(NumberOptions):
 
     # A string as well, which the annotation of the parser does not allow: the rule of suggested_depth by its name.
     max_depth: str | None = option(
-        "N|auto:N", "Most splits on a path; auto: by a public guess.", shown="3", parser=depth_or_rule
+        "N|auto:N", "Most splits on a path; auto: by a public guess.", shown_default="3", parser=depth_or_rule
     )
-    split_weight: float | None = option("NUMBER", "Prior weight of a split; below 1 for small trees.", shown="1")
+    split_weight: float | None = option(
+        "NUMBER", "Prior weight of a split; below 1 for small trees.", shown_default="1"
+    )
     leaf_counts_share: LeafCountsOption = None
     measure: MeasureOption = None
 
@@ -89,7 +99,7 @@ class TreeOptions(NumberOptions):
 class RuleListOptions(ListOptions):
     """What a private rule list is."""
 
-    rule_weight: float | None = option("NUMBER", "Prior weight of a rule; below 1 for short lists.", shown="1")
+    rule_weight: float | None = option("NUMBER", "Prior weight of a rule; below 1 for short lists.", shown_default="1")
     leaf_counts_share: LeafCountsOption = None
     measure: MeasureOption = None
 
@@ -107,30 +117,36 @@ class GreedyOptions(ListOptions):
     """How a rule list is grown rule by rule."""
 
     mechanism: str | None = option(
-        "NAME", "Choice of rules; another word lists all.", shown="counted-gini", parser=_mechanism_of
+        "NAME", "Choice of rules; another word lists all.", shown_default="counted-gini", parser=_mechanism_of
     )
     accounting: Literal["strict", "published"] | None = option(
-        None, "The paper's, published, does not hold.", shown="strict"
+        None, "The paper's, published, does not hold.", shown_default="strict"
     )
     delta: float | None = option("NUMBER", "Delta, for the mechanisms that need one.")
-    min_support: float | None = option("SHARE", "Least share of the records of a rule.", shown="0.05")
-    leaf_counts_share: float | None = option("SHARE", "Share of epsilon for counts; 0: none.", shown="by mechanism")
+    min_support: float | None = option("SHARE", "Least share of the records of a rule.", shown_default="0.05")
+    leaf_counts_share: float | None = option(
+        "SHARE", "Share of epsilon for counts; 0: none.", shown_default="by mechanism"
+    )
     not_private: NotPrivateOption = False
 
 
 class AdditiveOptions(NumberOptions):
     """What an additive model is."""
 
-    algorithm: Literal["penalized", "boosting"] | None = option(None, "How scores are trained.", shown="penalized")
-    accounting: Literal["gdp", "classic"] | None = option(None, "Of boosting: how epsilon is added up.", shown="gdp")
+    algorithm: Literal["penalized", "boosting"] | None = option(
+        None, "How scores are trained.", shown_default="penalized"
+    )
+    accounting: Literal["gdp", "classic"] | None = option(
+        None, "Of boosting: how epsilon is added up.", shown_default="gdp"
+    )
     delta: DeltaOption = None
     bins: BinsOption = None
     monotone: list[str] | None = option("NAME:DIRECTION", "Scores in order; repeat it. Not private: auto.")
     interactions: list[str] | None = option(
-        "N|auto|PAIR", "Pairs: how many, auto, or 'NAME & NAME'; repeat it.", shown="0"
+        "N|auto|PAIR", "Pairs: how many, auto, or 'NAME & NAME'; repeat it.", shown_default="0"
     )
     objective: Literal["squared_error", "poisson"] | None = option(
-        None, "Of a number: poisson for counts of events.", shown="squared_error"
+        None, "Of a number: poisson for counts of events.", shown_default="squared_error"
     )
     exposure: str | None = option("COLUMN", "Of poisson: what counts are in proportion to.")
     infer_range: bool = flag("Take it from the data. Voids the guarantee.")
@@ -141,9 +157,11 @@ class AdditiveOptions(NumberOptions):
 class ScorecardOptions(NumberOptions):
     """What a scorecard is."""
 
-    max_items: int | None = option("N", "Most items.", shown="10")
-    max_points: int | None = option("N", "Most points of an item.", shown="5")
-    calibration_share: float | None = option("SHARE", "Share of the budget for counts at each total.", shown="0.15")
+    max_items: int | None = option("N", "Most items.", shown_default="10")
+    max_points: int | None = option("N", "Most points of an item.", shown_default="5")
+    calibration_share: float | None = option(
+        "SHARE", "Share of the budget for counts at each total.", shown_default="0.15"
+    )
     delta: DeltaOption = None
     bins: BinsOption = None
     monotone: list[str] | None = option("NAME:DIRECTION", "Points in order; repeat it. Not private: auto.")

@@ -53,7 +53,7 @@ from glassine.cli.training import (
     predicts_number,
     public_parameters,
     read_training,
-    without,
+    usable_domain,
 )
 from glassine.cli.writing import check_ending, check_outputs, check_report, check_room, say, tell, write_report
 from glassine.errors import (
@@ -99,7 +99,7 @@ class FileOptions(OptionGroup, heading="Files"):
     """The files that a fit writes."""
 
     output: Path = output_option("Write the model, JSON.", REQUIRED)
-    certificate: Path | None = option("FILE", "Write the certificate, JSON.", shown="beside the model")
+    certificate: Path | None = option("FILE", "Write the certificate, JSON.", shown_default="beside the model")
     report: AuditOption = None
     policy: PolicyOption = None
     overwrite: OverwriteOption = False
@@ -212,7 +212,7 @@ def run(request: FitRequest, display: Display) -> Outcome:
     files = {"domain": opened(public.domain), "policy": policy_file}
     exclude, weights = shared.columns.names, shared.weights
     check_weights(weights, (shared.target, *exclude), kind=request.kind, private=request.private)
-    domain = without(read_domain(files["domain"]), exclude, shared.target, budget.person, weights)
+    domain = usable_domain(read_domain(files["domain"]), exclude, shared.target, budget.person, weights)
     ranged = request.options.get("target_range") is not None
     number = request.model in (ADDITIVE, SCORECARD, TREE) and predicts_number(
         domain, shared.target, public, ranged=ranged, infer_range=request.infer_range, private=request.private

@@ -31,7 +31,7 @@ DatasetArgument = Annotated[str, argument("DATASET", "Name of the dataset.")]
 
 def show_command(
     ledger: LedgerArgument,
-    dataset: Annotated[str | None, option("NAME", "Name of the dataset in the ledger.", shown="all")] = None,
+    dataset: Annotated[str | None, option("NAME", "Name of the dataset in the ledger.", shown_default="all")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the budgets of a ledger, how they were changed, and their charges.
@@ -225,7 +225,7 @@ def suggesting(book: Ledger, dataset: str | None, records_per_person: int | None
     except LedgerError as error:
         if error.remedy == NO_LEDGER:
             named = "NAME" if dataset is None else shlex.quote(dataset)
-            command = f"glassine ledger budget {shlex.quote(_shown(book))} {named} EPSILON"
+            command = f"glassine ledger budget {shlex.quote(_relative(book))} {named} EPSILON"
             unit = "" if records_per_person is None else f" {PERSONS} {records_per_person}"
             extent = f"{unit}, with --delta D if releases have a delta, as those of additive models"
             extent += "" if unit else f", and {PERSONS} M if it counts persons"
@@ -234,7 +234,7 @@ def suggesting(book: Ledger, dataset: str | None, records_per_person: int | None
             with contextlib.suppress(LedgerError):
                 names = book.datasets()
                 if dataset not in names and error.remedy is not None:
-                    command = f"glassine ledger budget {shlex.quote(_shown(book))} {shlex.quote(dataset)} EPSILON"
+                    command = f"glassine ledger budget {shlex.quote(_relative(book))} {shlex.quote(dataset)} EPSILON"
                     error.word({"budget": command})
                     error.advise(f"{marked(error.remedy or '')}{nearest(dataset, names)}".strip())
         raise
@@ -251,13 +251,13 @@ def raising(book: Ledger, dataset: str) -> Iterator[None]:
         account = book.account(dataset)
         epsilon = max(account.epsilon, account.spent_epsilon + decimal(error.requested, "epsilon"))
         delta = max(account.delta, account.spent_delta + decimal(error.requested_delta, "delta"))
-        command = f"glassine ledger budget {shlex.quote(_shown(book))} {shlex.quote(dataset)} {_enough(epsilon)}"
+        command = f"glassine ledger budget {shlex.quote(_relative(book))} {shlex.quote(dataset)} {_enough(epsilon)}"
         command += f" --delta {_enough(delta)}" if delta else ""
         error.advise(f"Ask for less, or raise the budget: {command}")
         raise
 
 
-def _shown(book: Ledger) -> str:
+def _relative(book: Ledger) -> str:
     """Return the path of a ledger, relative if it is below the working folder."""
     here = Path.cwd()
     return str(book.path.relative_to(here) if book.path.is_relative_to(here) else book.path)

@@ -35,7 +35,7 @@ class MergeOptions(OptionGroup):
     """Whose models are merged, and where the result goes."""
 
     site_certificate: list[Path] | None = option(
-        "FILE", "Certificate of a site, in the order of the models; repeat it.", shown="beside each model"
+        "FILE", "Certificate of a site, in the order of the models; repeat it.", shown_default="beside each model"
     )
     disjoint_persons: bool = flag("State that no person has records at two sites; the certificate lists it.")
     output: Path = output_option(
@@ -45,7 +45,7 @@ class MergeOptions(OptionGroup):
     as_json: JsonOption = False
 
 
-def beside(path: Path) -> Path:
+def certificate_path(path: Path) -> Path:
     """Return where the certificate of a model is: that of m.json in m.certificate.json."""
     stem = path.stem if path.suffix.lower() == ".json" else path.name
     return path.with_name(f"{stem}.certificate.json")
@@ -67,7 +67,7 @@ def _read(path: Path, certificate: Path | None) -> PrivateSummary | tuple[Additi
         raise InvalidParameterError(
             f"{path} is no additive model and no summary.", remedy="Train one with 'glassine fit additive'."
         )
-    return read, read_certificate(beside(path) if certificate is None else certificate)[0]
+    return read, read_certificate(certificate_path(path) if certificate is None else certificate)[0]
 
 
 def merge_command(
@@ -90,7 +90,7 @@ def merge_command(
             f"--site-certificate is given {len(stated)} times for {len(sites)} models.",
             remedy="Give one for each, in order.",
         )
-    certified = beside(wish.output)
+    certified = certificate_path(wish.output)
     check_outputs([wish.output, certified], [*sites, *stated], overwrite=wish.overwrite)
     check_ending(wish.output, (".json",), "models are written as JSON")
     read = [_read(path, stated[place] if stated else None) for place, path in enumerate(sites)]

@@ -145,7 +145,7 @@ def in_own_command(remedy: Remedy, typed: Sequence[str], parameters: Collection[
         return remedy
     options = {option_of(name): f"{value:g}" for name, value in again.parameters.items()}
     private = ["--not-private"] if "--epsilon" in options else []
-    words = _without(typed, [*options, *private] or VOIDING)
+    words = _drop_options(typed, [*options, *private] or VOIDING)
     if not options and len(words) == len(typed):
         return remedy
     first = ""
@@ -168,7 +168,7 @@ FLAGS = ("--infer-domain", "--infer-classes", "--not-private")
 """Options that take no value."""
 
 
-def _without(typed: Sequence[str], options: Iterable[str]) -> list[str]:
+def _drop_options(typed: Sequence[str], options: Iterable[str]) -> list[str]:
     """Return the words of a command without some of its options and their values."""
     dropped, out = set(options), list[str]()
     words = iter(typed)

@@ -79,13 +79,13 @@ def option(
     value: object = None,
     *,
     names: tuple[str, ...] = (),
-    shown: str | bool = True,
+    shown_default: str | bool = True,
     **more: Any,
 ) -> Any:
     """Return a field that is an option: what stands for its value, what it does, its value where it is not given."""
     # Without names it is called as the field is; shown are words for its default. As an annotation it is shared by
     # several groups, and the value stands there.
-    info = typer.Option(..., *names, metavar=metavar, help=text, show_default=shown, **more)
+    info = typer.Option(..., *names, metavar=metavar, help=text, show_default=shown_default, **more)
     return dataclasses.field(default=value, metadata={INFO: info})
 
 
@@ -351,11 +351,11 @@ LedgerOption: TypeAlias = Annotated[Path | None, option("FILE", "Ledger to charg
 DatasetOption: TypeAlias = Annotated[str | None, option("NAME", "Name of the dataset in the ledger.")]
 LedgerDeltaOption: TypeAlias = Annotated[float, option("NUMBER", "Delta, 0 for pure differential privacy.")]
 RecordsPerPersonOption: TypeAlias = Annotated[
-    int | None, option("M", "The unit is one person, with at most M records.", shown="one record")
+    int | None, option("M", "The unit is one person, with at most M records.", shown_default="one record")
 ]
 PolicyOption: TypeAlias = Annotated[
     Path | None,
-    option("NAME|FILE", "Limits: default, sacro, strict, tre, average, or a TOML file.", shown="default"),
+    option("NAME|FILE", "Limits: default, sacro, strict, tre, average, or a TOML file.", shown_default="default"),
 ]
 ReportOption: TypeAlias = Annotated[Path | None, output_option(f"Write the report: {FORMATS}.")]
 AuditOption: TypeAlias = Annotated[Path | None, option("FILE", f"Audit it and write the report: {FORMATS}.")]
@@ -405,7 +405,7 @@ class LimitOptions(OptionGroup, heading="Limits"):
     cpu_limit: float = option(
         "SECONDS", "Most processor seconds; what is not done by then is unknown.", SECONDS, callback=above(0)
     )
-    memory_limit: float | None = option("BYTES", "Most memory.", shown="4e9", callback=above(0))
+    memory_limit: float | None = option("BYTES", "Most memory.", shown_default="4e9", callback=above(0))
 
     @property
     def budget(self) -> Budget:
@@ -420,12 +420,12 @@ class RecordsFileOptions(OptionGroup, heading="Reading the records"):
         "MARK",
         'What separates the columns of a CSV file: one character, or comma, semicolon, tab, bar or space; ", " if '
         "blanks after it are no part of a value.",
-        shown="the one in the header, and blanks after it unless the domain declares them",
+        shown_default="the one in the header, and blanks after it unless the domain declares them",
     )
     encoding: str | None = option(
         "NAME",
         "Encoding of a CSV file, such as windows-1250.",
-        shown="UTF-16 if marked, else UTF-8, and windows-1252 for lines that are not UTF-8",
+        shown_default="UTF-16 if marked, else UTF-8, and windows-1252 for lines that are not UTF-8",
     )
     decimal_comma: bool = flag("Numbers of a CSV file are written as 1,5 or 1.234,5.")
     missing: list[str] | None = option(
@@ -521,7 +521,7 @@ def numeric(problem: str, remedy: str) -> Iterator[None]:
         raise InvalidParameterError(problem, remedy=remedy) from None
 
 
-def given(group: OptionGroup, *left_out: str) -> dict[str, Any]:
+def filled_in(group: OptionGroup, *left_out: str) -> dict[str, Any]:
     """Return the options of a group that have a value, by the names of their fields, which are those of parameters."""
     names = [field.name for field in dataclasses.fields(group) if field.name not in left_out]
     return {name: value for name in names if (value := getattr(group, name)) is not None}

@@ -130,7 +130,7 @@ class ServiceOptions(OptionGroup, heading="The service"):
     host_name: list[str] | None = option(
         "NAME",
         "Name by which clients may call the service; repeat it for more. Loopback names always may.",
-        shown="the address to listen on",
+        shown_default="the address to listen on",
     )
     token_file: Path | None = option(
         "FILE", "Tokens, one a line: requests must have one (Authorization: Bearer), but for /health."

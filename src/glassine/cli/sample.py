@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Annotated
 
-from glassine.cli.merge import beside
+from glassine.cli.merge import certificate_path
 from glassine.cli.options import REQUIRED, JsonOption, OptionGroup, OverwriteOption, argument, option, output_option
 from glassine.cli.process import concluding
 from glassine.cli.writing import check_ending, check_outputs, print_value, say
@@ -36,7 +36,7 @@ def sample_command(
     """
     from glassine.learners import PrivateSummary
 
-    certified = beside(wish.output.with_suffix(".json"))
+    certified = certificate_path(wish.output.with_suffix(".json"))
     check_ending(wish.output, ENDINGS, "rows are written as CSV or Parquet")
     check_outputs([wish.output, certified], [summary], overwrite=wish.overwrite)
     read = PrivateSummary.read(summary)

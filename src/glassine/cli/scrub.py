@@ -62,12 +62,12 @@ class CopyOptions(OptionGroup, heading="The copy"):
     largest_advantage: float | None = option(
         "NUMBER",
         "Merge a tree's smallest leaves until its counts imply at most this membership advantage.",
-        shown="leaves stay",
+        shown_default="leaves stay",
     )
     times: str | None = option(
         "A,B",
         "Of a Cox regression: times, chosen without the records, at which its baseline hazard stays.",
-        shown="none of it",
+        shown_default="none of it",
     )
     steps: StepsOption = None
 

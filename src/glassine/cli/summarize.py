@@ -102,7 +102,7 @@ class ReleasedOptions(OptionGroup):
         "NAME",
         "What is measured: accuracy, log-loss or auroc; repeat it for more.",
         names=("--figure",),
-        shown="accuracy, of classes",
+        shown_default="accuracy, of classes",
     )
     follows: Path | None = option(
         "FILE", "A released summary whose bins and pairs are taken over, so that 'glassine merge' can add the tables."
@@ -112,7 +112,7 @@ class ReleasedOptions(OptionGroup):
     reserve_for: str | None = option(
         "MODEL[,SIZE]",
         "Model to measure: tree, rule-list, additive or scorecard, and its depth, rules or items.",
-        shown="additive",
+        shown_default="additive",
     )
     overwrite: OverwriteOption = False
     as_json: JsonOption = False
@@ -201,7 +201,7 @@ def summarize_command(
             charge.release(summary._text, released.output)
     certificate, measurement = summary.certificate_, getattr(summary, "measurement_", None)
     plain = {"summary": str(released.output), "certificate": certificate.to_dict(), "charge": charge.to_dict()}
-    text = "\n".join([*_unread(summary), _text(certificate, released.output)])
+    text = "\n".join([*_rare_values(summary), _text(certificate, released.output)])
     if measurement is not None:
         plain["measurement"] = measurement.to_dict()
         text = f"Of the {reserve} on these records, which flatter it: {measurement}.\n{text}"
@@ -290,7 +290,7 @@ def _text(certificate: Certificate, output: Path) -> str:
     )
 
 
-def _unread(summary: PrivateSummary) -> list[str]:
+def _rare_values(summary: PrivateSummary) -> list[str]:
     """Return which declared classes and values records hardly have by the noisy tables, as no spelling is an error."""
     released, target = summary.released_, summary.target_
     precision = sum(1 / len(table) for table in released.tables)
@@ -371,7 +371,7 @@ def fit_from_summary(request: FitRequest, path: Path) -> None:
     plain = {"model": to_dict(model), "certificate": fitted.certificate_.to_dict(), "verdict": verdict}
     epsilon = summary.certificate_.epsilon
     text = f"{str(model).capitalize()} from a summary at epsilon {epsilon:g}; nothing more is spent."
-    lines = [text, *_unread(summary), f"Model: {files.output}", f"Certificate: {files.certified}"]
+    lines = [text, *_rare_values(summary), f"Model: {files.output}", f"Certificate: {files.certified}"]
     lines += reported(files, report)
     print_value(plain if files.as_json else "\n".join(lines), files.as_json)
 

@@ -217,7 +217,7 @@ def class_names(text: str) -> tuple[str, ...]:
     return names
 
 
-def without(
+def usable_domain(
     domain: Domain | None, exclude: Sequence[str], target: str, person: str | None, weights: str | None = None
 ) -> Domain | None:
     """Return the domain without weights and what ``--exclude`` names; raise if that names anything else."""

@@ -10,7 +10,7 @@ from glassine.cli.naming import in_options
 from glassine.cli.options import HoldoutOption, OptionGroup, TrustOption, option
 from glassine.cli.progress import stages
 from glassine.cli.reading import check_person, identifiers, load_published, read_domain, read_records
-from glassine.cli.training import TrainingFile, without
+from glassine.cli.training import TrainingFile, usable_domain
 from glassine.cli.writing import one_line, print_value, write_by_ending
 from glassine.errors import InvalidParameterError, UnsupportedModelError
 from glassine.records.purpose import Purpose
@@ -36,7 +36,7 @@ class TwinOptions(OptionGroup, heading="A private model and its twin without pri
     """A private model and its twin."""
 
     twin: Path | None = option("MODEL", "Private model that was trained on the records.")
-    ordinary: Path | None = option("MODEL", "Its twin.", shown="one is trained on the records")
+    ordinary: Path | None = option("MODEL", "Its twin.", shown_default="one is trained on the records")
     holdout: HoldoutOption = None
     trust_pickle: TrustOption = False
 
@@ -143,7 +143,7 @@ def compare_with_twin(file: TrainingFile, target: str, domain: Path | None, twin
     from glassine.comparison.twin import compare_twin
 
     data, person = file.path, file.person
-    attributes = without(read_domain(domain), file.exclude, target, person)
+    attributes = usable_domain(read_domain(domain), file.exclude, target, person)
     if twin.twin is None or twin.holdout is None:
         raise InvalidParameterError(
             "--twin needs --holdout: records of the same population that were not used for training.", remedy="Add it."

@@ -211,7 +211,7 @@ def compare_twin(
     )
     sides, attacks = [], []
     for side, one, coded in ((called, model, False), (title, twin, by_code)):
-        attacked_model = _attacked(one, whole, len(inside), coded, random_state)
+        attacked_model = _attack_members(one, whole, len(inside), coded, random_state)
         sides.append(_side(side, one, whole, len(inside), coded, attacked_model))
         attacks.append(attacked_model)
     # Of a person with k records a guarantee for records allows k epsilon, so that attacks on people say nothing of it.
@@ -364,7 +364,7 @@ def _unnamed() -> Iterator[None]:
         yield
 
 
-def _attacked(model: object, whole: Labelled, n: int, coded: bool, seed: int) -> MembershipAttacks:
+def _attack_members(model: object, whole: Labelled, n: int, coded: bool, seed: int) -> MembershipAttacks:
     members, others = _samples(whole, n, coded)
     with _unnamed():
         return attack_membership(

@@ -84,7 +84,7 @@ class RegionCounter:
         self._steps = 0
         self._cache: dict[tuple[frozenset[Clause], tuple[int, ...]], Measure] = {}
         # Measured regions over what they constrain, by identity, with the region so that none other gets it.
-        self._held: dict[int, tuple[Region, Measure]] = {}
+        self._by_identity: dict[int, tuple[Region, Measure]] = {}
         self._ranks: dict[int, int] = {}
         self._chances: dict[tuple[int, int], tuple[Indices, Array]] = {}
 
@@ -92,7 +92,7 @@ class RegionCounter:
         """Return the number of records of a region, or its volume, exactly."""
         space, bound = self._space, self._bound(region)
         count = self._measure(region, bound)
-        self._held[id(region)] = region, count
+        self._by_identity[id(region)] = region, count
         if bound == space.tested:
             return count * space.untested
         return count * product([total for factor, total in enumerate(space.totals) if factor not in bound])
@@ -103,7 +103,7 @@ class RegionCounter:
         Factors that nothing constrains cancel, and are never multiplied.
         """
         bound = self._bound(region)
-        count = self._held[id(region)][1] if id(region) in self._held else self._measure(region, bound)
+        count = self._by_identity[id(region)][1] if id(region) in self._by_identity else self._measure(region, bound)
         return Fraction(count) / product([self._space.totals[factor] for factor in bound])
 
     def _bound(self, region: Region) -> frozenset[int]:

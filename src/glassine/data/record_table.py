@@ -296,7 +296,7 @@ def collect(frame: Frame) -> nw.DataFrame[Any]:
         ) from None
 
 
-def held(frame: Frame) -> nw.DataFrame[Any]:
+def collected(frame: Frame) -> nw.DataFrame[Any]:
     """Return a frame in memory: a lazy one of this machine is collected, a distributed one is refused."""
     if is_distributed(frame):
         raise InvalidDataError(

@@ -124,7 +124,7 @@ class Audits:
                     self._results[audit.result] = json.loads(data)
         return self._results.get(audit.result)
 
-    def held(self, version: Version) -> Path | None:
+    def stored_bytes(self, version: Version) -> Path | None:
         """Return where the bytes of an audited model are held, for comparison with later versions."""
         path = self._desk.own / "held" / version.sha256
         return path if path.is_file() else None
@@ -215,7 +215,7 @@ class Audits:
 
     async def certificate(self, file: FileState, other: FileState) -> Done | None:
         """Return what the verification of a certificate says of a model's bytes; None if they are not held."""
-        kept = self.held(file.now)
+        kept = self.stored_bytes(file.now)
         if kept is None:
             return None
         reads = {file.name: kept, other.name: self._desk.folder.path / other.name}
@@ -252,7 +252,7 @@ class Audits:
 
     async def drawing(self, file: FileState) -> Done | None:
         """Return the drawing of a model in ``drawing.svg``; None if the bytes are not held."""
-        kept = self.held(file.now)
+        kept = self.stored_bytes(file.now)
         if kept is None:
             return None
         words, reads, digests = self._with_domain(file, kept)
@@ -269,7 +269,7 @@ class Audits:
 
     async def trial(self, file: FileState) -> list[dict[str, Any]] | None:
         """Return what each copy would be that a remedy makes; None if the bytes are not held or the worker failed."""
-        kept = self.held(file.now)
+        kept = self.stored_bytes(file.now)
         if kept is None:
             return None
         policy = self._desk.settings
@@ -330,7 +330,7 @@ class Audits:
     async def together(self, file: FileState) -> dict[str, Any] | None:
         """Return the audit of the present version and the one before as one release; None if one is not held."""
         before = file.before
-        now, then = self.held(file.now), None if before is None else self.held(before)
+        now, then = self.stored_bytes(file.now), None if before is None else self.stored_bytes(before)
         if before is None or now is None or then is None:
             return None
         stem, ending = os.path.splitext(file.name)

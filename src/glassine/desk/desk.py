@@ -90,7 +90,7 @@ class Desk:
                 remedy="Open it with --analyst, or add the account to checkers in .glassine/desk.toml.",
                 path=self.own,
             )
-        self._known: dict[str, tuple[FolderFile, str]] = {}
+        self._digests: dict[str, tuple[FolderFile, str]] = {}
         self.left_out: dict[str, str] = {}  # Why an entry of the folder is not listed, by name
         self._acro: tuple[tuple[object, ...], dict[str, AcroEntry]] = ((), {})
         self._acro_recorded: dict[str, AcroEntry] | None = None
@@ -154,7 +154,7 @@ class Desk:
 
     def present(self) -> dict[str, FolderFile]:
         """Return the files of the folder by id, as the last :meth:`scan` found them."""
-        return {file_id(name): entry for name, (entry, _) in self._known.items()}
+        return {file_id(name): entry for name, (entry, _) in self._digests.items()}
 
     # Writing
 
@@ -188,7 +188,7 @@ class Desk:
         for name, one in files.items():
             if self.person.role == "analyst" and name.lower().endswith(RECORDS):
                 continue  # An analyst's tables are records: they are opened when a press of the workbench asks for it
-            old = self._known.get(name)
+            old = self._digests.get(name)
             if old is not None and old[0] == one:
                 digests[name] = old
                 continue
@@ -199,7 +199,7 @@ class Desk:
         made = {name for one in self._state.written.values() for name in (one, one.replace("release", "checkers"))}
         self.left_out = {name: why for name, why in left_out.items() if name not in made}
         state, changed = self._state, acro is not self._acro_recorded
-        fresh = {name: one for name, one in digests.items() if changed or self._known.get(name) != one}
+        fresh = {name: one for name, one in digests.items() if changed or self._digests.get(name) != one}
         bodies = [self._received(one, digest, acro.get(name)) for name, (one, digest) in fresh.items()]
         new = [body for body in bodies if self._is_news(state, body)]
         if new:
@@ -209,7 +209,7 @@ class Desk:
                     if self._is_news(self._state, body):
                         self._append(log, "received", body)
         # After the commit: what could not be recorded is new at the next look.
-        self._known, self._acro_recorded = digests, acro
+        self._digests, self._acro_recorded = digests, acro
         return len(new)
 
     @staticmethod
@@ -413,7 +413,7 @@ class Desk:
     def _check_open(self, file: FileState, version: Version) -> None:
         if version.status(self.settings.needed) != "waiting":
             raise RefusedActionError("the votes on this version are in.", stale=True)
-        entry = self._known.get(file.name)
+        entry = self._digests.get(file.name)
         if entry is None or entry[1] != version.sha256:
             raise RefusedActionError("the file in the folder is not the one that was audited.", stale=True)
         if self.audit(version) is None:

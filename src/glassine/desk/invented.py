@@ -27,12 +27,12 @@ def main() -> None:
     place, kind, target, n_records, said = sys.argv[1:]
     stated = json.loads(said)
     public = Domain.read(place)
-    columns = without(public, target)
+    columns = usable_domain(public, target)
     predicted = target_of(public, target, stated["classes"], stated["target_range"])
     sys.stdout.write(json.dumps(simulated(columns, predicted, kind, int(n_records), stated["n_rules"])))
 
 
-def without(domain: Domain, target: str) -> Domain:
+def usable_domain(domain: Domain, target: str) -> Domain:
     """Return the columns of a domain that a model can use.
 
     Raises

@@ -219,7 +219,7 @@ def record_of(state: DeskState, desk: Desk, audience: str, signing: Signing | No
     events = [
         event_shown
         for event in state.events
-        if (event_shown := _shown(event, state, desk, audience, about)) is not None
+        if (event_shown := _public_event(event, state, desk, audience, about)) is not None
     ]
     record: dict[str, Any] = {
         "schema": SCHEMA,
@@ -249,7 +249,7 @@ def record_of(state: DeskState, desk: Desk, audience: str, signing: Signing | No
 PUBLIC = ("voted", "signed", "released", "returned", "withdrawn")
 
 
-def _shown(
+def _public_event(
     event: DeskEvent, state: DeskState, desk: Desk, audience: str, about: set[tuple[str, str]] | None
 ) -> dict[str, Any] | None:
     """Return what a record shows of an event, None for nothing."""

@@ -414,7 +414,7 @@ class Screens:
             "evidence": EVIDENCE,
             "present": file.id in desk.present(),
             "waits": result is None,
-            "drawn": self._audits.held(version) and any(word in kind for word in DRAWN),
+            "drawn": self._audits.stored_bytes(version) and any(word in kind for word in DRAWN),
             "failed": next((said for key, said in self._audits.failed.items() if key[1] == version.sha256), ""),
         }
 

@@ -84,7 +84,7 @@ class Workbench:
         self._audits = audits
         self.version = 0  # Grows with every change that a page shows
         self._forms: dict[str, list[dict[str, Any]]] = {}
-        self._shown: dict[tuple[str, str], dict[str, Any]] = {}
+        self._columns: dict[tuple[str, str], dict[str, Any]] = {}
         self._stops: dict[str, Copies] = {}
         self._training: set[str] = set()  # Keys of the presses whose training runs here
         self._left = ""  # What the ledger had left when it was read last
@@ -96,7 +96,7 @@ class Workbench:
         present = self._desk.present()
         files = [file for file in self._desk.state.files.values() if file.id in present]
         kinds = {file.id: (self._audits.result(file.now) or {}).get("kind", "") for file in files}
-        models = [file for file in files if kinds[file.id] == "model" and self._audits.held(file.now)]
+        models = [file for file in files if kinds[file.id] == "model" and self._audits.stored_bytes(file.now)]
         selected = next((file for file in models if file.id == chosen), models[0] if models else None)
         kind = "" if selected is None else self._kind(selected)
         return {
@@ -109,7 +109,7 @@ class Workbench:
             "ledgers": [file for file in files if file.name.lower().endswith((".db", ".sqlite"))],
             "form": self._forms.get("" if selected is None else selected.now.sha256),
             "seen": self._desk.state.seen,
-            "known": {c: v for (name, c), v in self._shown.items() if selected is not None and name == selected.name},
+            "known": {c: v for (name, c), v in self._columns.items() if selected is not None and name == selected.name},
             "making": (making := self._stops.get("" if selected is None else selected.now.sha256)),
             "stops": making.made if making is not None and making.made else None,
             "summaries": [file for file in models if self._kind(file) == "private summary"],
@@ -164,7 +164,7 @@ class Workbench:
 
     def _model(self, asked: Mapping[str, Any]) -> tuple[FileState, Path]:
         file = self._desk.file(text_of(asked, "file"))
-        path = self._audits.held(file.now)
+        path = self._audits.stored_bytes(file.now)
         if path is None:
             raise RefusedActionError("the desk holds no model of this file.")
         return file, path
@@ -206,7 +206,7 @@ class Workbench:
             raise RefusedActionError("the records have no column of this name.")
         if "lo" in one and drawn.status == 0:
             one["bars"] = json.loads(drawn.out)
-        self._shown[file.name, column] = one
+        self._columns[file.name, column] = one
         return {}
 
     async def _domain(self, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -344,7 +344,7 @@ class Workbench:
     async def _estimate(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Estimate how well models predict, by a summary that was paid for: no record is read, nothing is charged."""
         file = self._file_of(text_of(asked, "summary"))
-        path = self._audits.held(file.now)
+        path = self._audits.stored_bytes(file.now)
         if path is None or self._kind(file) != "private summary":
             raise RefusedActionError("a private summary must be chosen.", field="summary")
         job = Job(

@@ -60,10 +60,10 @@ class Operator:
     def value(self) -> Value:
         """The one value that is no constant."""
         if not self.values or self.values[0] is None:
-            raise self.unread("is given a constant")
+            raise self.unsupported("is given a constant")
         return self.values[0]
 
-    def unread(self, what: str, remedy: str = REMEDY) -> UnsupportedModelError:
+    def unsupported(self, what: str, remedy: str = REMEDY) -> UnsupportedModelError:
         """Return an error that says why the operator is not read."""
         return UnsupportedModelError(f"{self.kind!r} before the tree {what}, which is not read.", remedy=remedy)
 
@@ -76,17 +76,19 @@ class Operator:
         if len(flat) != width or not all(isinstance(v, int | float) and math.isfinite(v) for v in flat):
             raise InvalidModelError(f"{self.kind!r} before the tree must hold {width} finite numbers as {what}.")
         if positive and not min(flat) > 0:
-            raise self.unread(f"has {what} {min(flat)}, so that larger values are not larger afterwards")
+            raise self.unsupported(f"has {what} {min(flat)}, so that larger values are not larger afterwards")
         return [float(v) for v in flat]
 
     def then(self, steps: Sequence[tuple[Step, ...]], kind: int) -> Value:
         """Return the columns after arithmetic, of which each step but bounds is rounded where numbers are."""
         if self.value.kind not in (FLOAT, DOUBLE):
-            raise self.unread("computes with whole numbers or texts", "Convert the pipeline with inputs of floats.")
+            raise self.unsupported(
+                "computes with whole numbers or texts", "Convert the pipeline with inputs of floats."
+            )
         out = []
         for column, own in zip(self.value.columns, steps, strict=True):
             if isinstance(column, Number) and len(column.steps) > MOST_STEPS:
-                raise self.unread(f"is one of more than {MOST_STEPS} steps of one column")
+                raise self.unsupported(f"is one of more than {MOST_STEPS} steps of one column")
             rounded = [part for step in own for part in (step, ROUND)] if self.value.single else own
             out.append((settled(column) if self.value.single else column).then(*rounded))
         return Value(tuple(out), kind)
@@ -99,7 +101,7 @@ def settled(column: Column) -> Column:
 
 def _scaled(node: Operator) -> Value:
     if node.value.kind != FLOAT:
-        raise node.unread("is not given floats", "Convert the pipeline with inputs of floats.")
+        raise node.unsupported("is not given floats", "Convert the pipeline with inputs of floats.")
     offsets = node.numbers(node.attributes.get("offset"), "offset")
     scales = node.numbers(node.attributes.get("scale"), "scale", positive=True)
     return node.then([(("sub", b), ("mul", a)) for a, b in zip(scales, offsets, strict=True)], FLOAT)
@@ -108,7 +110,7 @@ def _scaled(node: Operator) -> Value:
 def _computed(node: Operator) -> Value:
     step = ARITHMETIC[node.kind]
     if node.constants[1] is None:
-        raise node.unread("computes with two columns")
+        raise node.unsupported("computes with two columns")
     if step == "mul" and not np.any(node.constants[1]) and node.value.kind in (FLOAT, DOUBLE):
         # Nothing is left of the column but its gaps.
         flat = [
@@ -122,7 +124,7 @@ def _computed(node: Operator) -> Value:
 def _compared(node: Operator) -> Value:
     """Return what says of each number whether it is below a constant; NaN is not."""
     if node.constants[1] is None or node.value.kind not in (FLOAT, DOUBLE):
-        raise node.unread("compares other than numbers with a constant")
+        raise node.unsupported("compares other than numbers with a constant")
     single, bounds = node.value.single, node.numbers(node.constants[1], "constants", spread=True)
     columns = node.value.columns * (len(bounds) if len(node.value.columns) == 1 else 1)
     out: list[Column] = []
@@ -145,13 +147,13 @@ def _largest(node: Operator) -> Value:
     names = list(dict.fromkeys(column.attribute for column in bins if len(set(column.codes)) > 1))
     last = node.attributes.get("select_last_index", 0) or node.attributes.get("axis", 0) not in (1, -1)
     if last or len(bins) < len(node.value.columns) or len(names) > 1 or not bins:
-        raise node.unread("compares columns")
+        raise node.unsupported("compares columns")
     name = names[0] if names else bins[0].attribute
     gaps = [column.gap_code if column.attribute == name else column.codes[0] for column in bins]
     for column in bins:
         attribute = attribute_of(column.attribute, node.domain)
         if math.isnan(column.gap_code) and attribute is not None and attribute.missing:
-            raise node.unread(f"encodes {column.attribute!r:.60}, which can be missing", "Impute it before.")
+            raise node.unsupported(f"encodes {column.attribute!r:.60}, which can be missing", "Impute it before.")
     tops = sorted({top for column in bins for top in column.tops})
     table = np.array([[column.codes[bisect_left(column.tops, top)] for top in tops] for column in bins])
     if np.isnan(table).any():
@@ -164,7 +166,7 @@ def _largest(node: Operator) -> Value:
 def _chosen(node: Operator) -> Value:
     """Return one of two constants for each truth value."""
     if node.value.kind != BOOL or len(node.constants) != 3 or any(constant is None for constant in node.constants[1:]):
-        raise node.unread("chooses between columns")
+        raise node.unsupported("chooses between columns")
     pairs = list(zip(*(node.numbers(constant, "constants") for constant in node.constants[1:]), strict=True))
     kind = DOUBLE if node.constants[1].dtype == np.float64 else FLOAT
     out: list[Column] = []
@@ -174,7 +176,7 @@ def _chosen(node: Operator) -> Value:
             return yes if code else no
 
         if isinstance(column, Number):
-            raise node.unread("chooses by an input")
+            raise node.unsupported("chooses by an input")
         out.append(column.mapped(choice))
     return Value(tuple(out), kind)
 
@@ -182,7 +184,7 @@ def _chosen(node: Operator) -> Value:
 def _clipped(node: Operator) -> Value:
     bounds = [*node.constants[1:], None, None][:2]
     if any(value is not None for value in node.values[1:]):
-        raise node.unread("has computed bounds")
+        raise node.unsupported("has computed bounds")
     steps: tuple[Step, ...] = tuple(
         (name, node.numbers(bound, "bounds")[0])
         for name, bound in zip(("at least", "at most"), bounds, strict=True)
@@ -194,7 +196,7 @@ def _clipped(node: Operator) -> Value:
 def _imputed(node: Operator) -> Value:
     replaced = node.attributes.get("replaced_value_float")
     if node.value.kind != FLOAT or replaced is None:
-        raise node.unread(
+        raise node.unsupported(
             f"replaces {replaced} of its values, not numbers of floats", "Convert the pipeline with inputs of floats."
         )
     fills = node.numbers(node.attributes.get("imputed_value_floats"), "imputed_value_floats")
@@ -206,13 +208,13 @@ def _filled_code(node: Operator, column: Number, change: Callable[[float], float
     """Return the code of what missing values have become; None where they are still missing, so that runtimes fail."""
     attribute = attribute_of(column.attribute, node.domain)
     if column.fill is None and attribute is not None and attribute.missing:
-        raise node.unread(f"encodes {column.attribute!r:.60}, which can be missing", "Impute it before.")
+        raise node.unsupported(f"encodes {column.attribute!r:.60}, which can be missing", "Impute it before.")
     return None if column.fill is None else change(column.gap_code)
 
 
 def _binarized(node: Operator) -> Value:
     if node.value.kind != FLOAT:
-        raise node.unread("is not given floats", "Convert the pipeline with inputs of floats.")
+        raise node.unsupported("is not given floats", "Convert the pipeline with inputs of floats.")
     threshold = float(node.attributes.get("threshold", 0.0))
     if not math.isfinite(threshold):
         raise InvalidModelError(f"'Binarizer' before the tree has the threshold {threshold}.")
@@ -234,7 +236,7 @@ def _one_hot(node: Operator) -> Value:
     texts, whole = node.attributes.get("cats_strings"), node.attributes.get("cats_int64s")
     other = 0.0 if node.attributes.get("zeros", 1) else None
     if len(node.value.columns) != 1 or (texts is None) == (node.value.kind == TEXT) or (texts or whole) is None:
-        raise node.unread("does not encode one column of texts or of whole numbers")
+        raise node.unsupported("does not encode one column of texts or of whole numbers")
     column, listed = node.value.columns[0], list(texts or whole or ())
     if len(listed) > MOST_CATEGORIES or len(set(listed)) < len(listed):
         raise InvalidModelError("'OneHotEncoder' before the tree lists a category twice, or more than 3000.")
@@ -246,7 +248,7 @@ def _one_hot(node: Operator) -> Value:
 
         if texts is not None:
             if not isinstance(column, Number) or column.fill is not None:
-                raise node.unread("encodes a column that was encoded")
+                raise node.unsupported("encodes a column that was encoded")
             pairs = tuple((text, float(text == category)) for text in texts if text)
             gap = float(category == "") if "" in texts else other
             out.append(Coded(column.attribute, pairs, gap, other, "" in texts))
@@ -277,7 +279,7 @@ def _labelled(node: Operator) -> Value:
     """Return a column of texts or numbers behind a LabelEncoder."""
     column, attributes = node.value.columns[0], node.attributes
     if len(node.value.columns) != 1 or not isinstance(column, Number) or column.steps:
-        raise node.unread("encodes other than one input")
+        raise node.unsupported("encodes other than one input")
     keys = attributes.get("keys_strings", attributes.get("keys_int64s", attributes.get("keys_floats")))
     values = attributes.get("values_floats", attributes.get("values_int64s"))
     if keys is None or values is None or len(keys) != len(values):
@@ -302,7 +304,7 @@ def _cast(node: Operator) -> Value:
     if to is None or node.kind == "Identity" or to == value.kind:
         return value
     if to not in (FLOAT, INT32, INT64, TEXT, DOUBLE):
-        raise node.unread(f"turns values into type {to}")
+        raise node.unsupported(f"turns values into type {to}")
     columns = value.columns
     if to in WHOLE_NUMBERS and value.kind in (FLOAT, DOUBLE):
         cut = [settled(c) if value.single and isinstance(c, Number) else c for c in columns]
@@ -317,7 +319,7 @@ def _cast(node: Operator) -> Value:
 def _joined(node: Operator) -> Value:
     parts = [value for value in node.values if value is not None]
     if len(parts) < len(node.values):
-        raise node.unread("joins constants")
+        raise node.unsupported("joins constants")
     kind = FLOAT if node.kind == "FeatureVectorizer" else parts[0].kind
     own = [_cast(replace(node, kind="Cast", attributes={"to": kind}, values=[part])) for part in parts]
     return Value(tuple(column for part in own for column in part.columns), kind)
@@ -325,11 +327,11 @@ def _joined(node: Operator) -> Value:
 
 def _picked(node: Operator) -> Value:
     if node.constants[1] is None:
-        raise node.unread("picks computed columns")
+        raise node.unsupported("picks computed columns")
     places = np.ravel(node.constants[1]).tolist()
     n = len(node.value.columns)
     if node.kind == "Gather" and node.attributes.get("axis", 0) not in (1, -1):
-        raise node.unread("picks records")
+        raise node.unsupported("picks records")
     if not all(isinstance(place, int) and 0 <= place < n for place in places):
         raise InvalidModelError(f"{node.kind!r} before the tree picks column {places[0]}, but it is given {n}.")
     return Value(tuple(node.value.columns[place] for place in places), node.value.kind)
@@ -338,7 +340,7 @@ def _picked(node: Operator) -> Value:
 def _reshaped(node: Operator) -> Value:
     shape = np.ravel(node.constants[1]).tolist() if node.constants[1] is not None else []
     if len(shape) != 2 or shape[0] != -1 or shape[1] != len(node.value.columns):
-        raise node.unread("changes what is one record")
+        raise node.unsupported("changes what is one record")
     return node.value
 
 

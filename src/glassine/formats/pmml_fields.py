@@ -194,7 +194,7 @@ def fields_of(root: Element, model: Element, domain: Domain | None, around: Sequ
 
 
 def _pieces(
-    parts: Sequence[Element | None], types: Mapping[str, str], known: Mapping[str, str]
+    parts: Sequence[Element | None], types: Mapping[str, str], sources: Mapping[str, str]
 ) -> dict[str, tuple[Pieces, str]]:
     """Return the derived fields that are computed piece by piece of one field, as :class:`Fields` has them."""
     listed = [child for part in parts if part is not None for child in part.children]
@@ -203,7 +203,7 @@ def _pieces(
         for tag in ("DerivedField", "DefineFunction")
     )
     reader, out = DerivedFields(derived, functions, types, typed), {}
-    for name in derived.keys() - known.keys() - types.keys():
+    for name in derived.keys() - sources.keys() - types.keys():
         with suppress(UnsupportedModelError):  # Where it is tested, the model is refused.
             own = reader.field(name)
             if own.source is not None:

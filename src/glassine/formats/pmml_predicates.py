@@ -286,7 +286,7 @@ class Logic:
         """Return whether a set holds values that a record cannot have."""
         return not (region - self.values(name).universe).empty
 
-    def known(self, predicate: Predicate, states: Known, *, disputed: bool = False) -> Predicate:
+    def simplified(self, predicate: Predicate, states: Known, *, disputed: bool = False) -> Predicate:
         """Return a predicate as far as what is known leaves it open."""
         if isinstance(predicate, Test):
             return self._test(predicate, states, disputed)
@@ -294,7 +294,7 @@ class Logic:
             return predicate
         operator = predicate.operator
         disputed = disputed or operator in ("xor", "surrogate")
-        parts = [self.known(part, states, disputed=disputed) for part in predicate.parts]
+        parts = [self.simplified(part, states, disputed=disputed) for part in predicate.parts]
         if operator == "surrogate":
             parts = [part for part in parts if part is not None]
             return parts[0] if parts and isinstance(parts[0], bool) else _joined(operator, parts, None)
@@ -375,12 +375,12 @@ class Logic:
     def _said(self, name: str, predicate: Predicate) -> Literal | None:
         """Return the literal that holds where a predicate on one field is true, missing values among them."""
         values = self.values(name)
-        gap = values.gap is not None and self.known(predicate, {name: values.gap}) is True
+        gap = values.gap is not None and self.simplified(predicate, {name: values.gap}) is True
         if isinstance(predicate, Test) and not values.special:
             return with_missing(predicate.literal, gap)
         inside = self.region(predicate) & (values.plain if values.special else ~NOTHING)
         for region, role in values.special:
-            if self.known(predicate, {name: role}) is True:
+            if self.simplified(predicate, {name: role}) is True:
                 inside = inside | region
         literal = self.literal(name, inside)
         return None if literal is None else with_missing(literal, gap)

@@ -191,7 +191,7 @@ def _points(
     """Return the points of a characteristic in a cell: those of its first attribute that holds."""
     states = {name: state for name, (state, _) in cell.items()}
     for predicate, points in rows:
-        if logic.known(predicate, states) is True:
+        if logic.simplified(predicate, states) is True:
             return points
     if all(possible for _, possible in cell.values()):
         raise UnsupportedModelError(
@@ -223,7 +223,7 @@ def _axis(
         groups: dict[tuple[State, ...], list[Scalar]] = {}
         for value, (own_state, _) in zip(listed, states, strict=True):
             # The key is a tuple of as many truths as there are tests, whose number the types do not know.
-            groups.setdefault(tuple(logic.known(test, {name: own_state}) for test in tests), []).append(value)  # type: ignore[misc]
+            groups.setdefault(tuple(logic.simplified(test, {name: own_state}) for test in tests), []).append(value)  # type: ignore[misc]
         listing = CategoryBins(name, (*map(tuple, groups.values()), (None,)))
         first = [state(Region.of((group[0],))) for group in groups.values()]
         others = state(Region(texts=frozenset(map(str, listed)), others=True))

@@ -234,7 +234,7 @@ class TreeReader:
             parts = test.parts if isinstance(test, Compound) and test.operator == "or" else ()
             own = parts[0] if parts[1:] == (Test(OneOf(name, ()), True),) else test
             said = own.literal if isinstance(own, Test) else self.logic.literal(name, self.logic.region(test))
-            gap = can_be_missing(name, self.domain, True) and self.logic.known(test, {name: "missing"}) is True
+            gap = can_be_missing(name, self.domain, True) and self.logic.simplified(test, {name: "missing"}) is True
             if said is None or len(fields_in(test)) > 1:
                 return None
             literals.append(with_missing(said, gap))
@@ -244,7 +244,7 @@ class TreeReader:
         """Return where the records of a node go, given what is known of their values."""
         left: Open = []
         for i, test in tests:
-            now = self.logic.known(test, states)
+            now = self.logic.simplified(test, states)
             if now is not False:
                 left.append((i, now))
             if now is True or now is None:
@@ -305,7 +305,7 @@ class TreeReader:
             # A condition stands as it is written, except where the file calls some of its values invalid.
             as_written = isinstance(test, Test) and not (self.logic.closed(name) and self.logic.exceeds(name, own))
             literal = test.literal if isinstance(test, Test) and as_written else self.logic.literal(name, own)
-            branches.append((literal, i, free and self.logic.known(test, {name: "missing"}) is True))
+            branches.append((literal, i, free and self.logic.simplified(test, {name: "missing"}) is True))
             sets.append(own & rest)
             rest = rest - own
         if not self.logic.within(name, rest).empty:

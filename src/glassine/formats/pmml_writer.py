@@ -414,7 +414,7 @@ def _predicate(branch: Branch) -> str:
     name = quoted(literal.attribute)
     gap = f'<SimplePredicate field={name} operator="isMissing"/>'
     present = f'<SimplePredicate field={name} operator="isNotMissing"/>'
-    presence = _known(literal, name)
+    presence = _presence(literal, name)
     if presence is None:  # it speaks of missing values alone
         holds = not literal.negated if isinstance(literal, Between) else literal.negated
         presence = present if holds else "<False/>"
@@ -426,7 +426,7 @@ def _predicate(branch: Branch) -> str:
     )
 
 
-def _known(literal: Literal, name: str) -> str | None:
+def _presence(literal: Literal, name: str) -> str | None:
     if isinstance(literal, OneOf):
         return _listed(literal, name)
     below, above = ("lessOrEqual", "greaterThan") if not literal.negated else ("greaterThan", "lessOrEqual")

@@ -25,7 +25,7 @@ def candidates(domain: Domain, name: str) -> tuple[float, ...]:
     return public_grid(attribute, size=CANDIDATES)
 
 
-def apart(attribute: Attribute, cuts: Sequence[float]) -> tuple[float, ...]:
+def distinct_cuts(attribute: Attribute, cuts: Sequence[float]) -> tuple[float, ...]:
     """Return increasing cut points without those that split the values as the one before does, or not at all.
 
     Examples
@@ -64,7 +64,7 @@ class LiteralPlan:
                 )
             quantiled: list[str] = []
             if literals in ("auto", "quantiles"):
-                quantiled = [name for name in names if _is_number(domain[name], without=literals == "auto")]
+                quantiled = [name for name in names if _is_number(domain[name], undeclared=literals == "auto")]
             stated = coarse if literals == "coarse" else declared
             public = stated(domain, [name for name in names if name not in quantiled])
             return cls(
@@ -81,7 +81,7 @@ class LiteralPlan:
         out = list(self.public)
         for name in self.quantiled:
             # Cut points with no value between them are one condition: of those that stand for the largest class, none.
-            out += self._cut(name, apart(self.domain[name], candidates(self.domain, name))[: self.n_quantiles])
+            out += self._cut(name, distinct_cuts(self.domain[name], candidates(self.domain, name))[: self.n_quantiles])
         return out
 
     def _cut(self, name: str, cuts: Sequence[float]) -> list[Literal]:
@@ -118,10 +118,10 @@ class LiteralPlan:
         return text
 
 
-def _is_number(attribute: object, *, without: bool) -> bool:
+def _is_number(attribute: object, *, undeclared: bool) -> bool:
     if not isinstance(attribute, Integer | Real) or attribute.size == 1:
         return False
-    return not (without and attribute.thresholds)
+    return not (undeclared and attribute.thresholds)
 
 
 def declared(domain: Domain, names: Sequence[str]) -> list[Literal]:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from glassine.data.count_table import CountTable
 from glassine.data.labels import index_of
-from glassine.data.record_table import RecordTable, frame_of, held
+from glassine.data.record_table import RecordTable, collected, frame_of
 from glassine.domain import Domain, Integer, Literal, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, parameter, warn_caller
@@ -52,7 +52,7 @@ def pop_target(X: object, target: str, domain: Domain | None) -> tuple[Any, Any]
     """Separate the column of the target, as a Series, from records with named columns."""
     X = as_columns(X, None if domain is None else dict.fromkeys([*domain, target]))
     try:
-        table = X if isinstance(X, RecordTable) else RecordTable(held(nw.from_native(X)))
+        table = X if isinstance(X, RecordTable) else RecordTable(collected(nw.from_native(X)))
     except TypeError:
         raise InvalidDataError(
             f"{parameter('y')} names a column, so X must be a data frame.", remedy="Pass the classes as an array."
@@ -91,7 +91,7 @@ def named(
         array = _array(estimator, X, reset=reset, declared=isinstance(declared, Domain), texts=public is not None)
         names = tuple(domain) if domain is not None else _array_names(estimator, array.shape[1])
         return names, {name: array[:, i] for i, name in enumerate(names)}
-    table = X if isinstance(X, RecordTable) else RecordTable(held(frame))
+    table = X if isinstance(X, RecordTable) else RecordTable(collected(frame))
     if any(not isinstance(name, str) for name in table.names):
         raise InvalidDataError("columns must be named by strings.", remedy="Rename them.")
     names = table.names
@@ -304,7 +304,7 @@ def take_rows(records: object, rows: Bools) -> Any:
         return records.take(rows)
     if isinstance(records, dict):
         return {name: column[rows] for name, column in records.items()}
-    return RecordTable(held(nw.from_native(records))).take(rows)
+    return RecordTable(collected(nw.from_native(records))).take(rows)
 
 
 Weighed: TypeAlias = tuple[Array, Ints | None]
@@ -422,4 +422,4 @@ def in_memory(X: object) -> Any:
     if isinstance(X, CountTable):
         raise InvalidDataError("a CountTable cannot be split into parts record by record. Pass the records.")
     frame = frame_of(X)
-    return held(frame).to_native() if isinstance(frame, nw.LazyFrame) else X
+    return collected(frame).to_native() if isinstance(frame, nw.LazyFrame) else X

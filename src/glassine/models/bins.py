@@ -281,9 +281,9 @@ def _finite(value: object, what: str) -> float:
         except OverflowError:
             plain = math.inf
     if not abs(plain) < LARGEST:
-        raise InvalidModelError(f"{what} must be a finite number below 1e300 in size, got {_shown(value)}.")
+        raise InvalidModelError(f"{what} must be a finite number below 1e300 in size, got {_quoted(value)}.")
     return plain + 0.0
 
 
-def _shown(value: object) -> str:
+def _quoted(value: object) -> str:
     return "a larger one" if isinstance(value, int) and not isinstance(value, bool) else repr(value)

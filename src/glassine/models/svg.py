@@ -133,12 +133,12 @@ class Axes:
             for value in values
         )
 
-    def names(self, below: str, beside: str) -> Markup:
+    def names(self, below: str, left: str) -> Markup:
         """Return the names of both axes."""
         # Far enough in for the larger letters of a phone.
         turned = f"translate(18 {_number(self.top + self.height / 2)}) rotate(-90)"
         return element("text", below, class_="tick mid", x=self.left + self.width / 2, y=self.bottom + 44) + element(
-            "text", beside, class_="tick mid", transform=turned
+            "text", left, class_="tick mid", transform=turned
         )
 
 

@@ -145,7 +145,7 @@ def _is_noised(guarantee: Guarantee | None) -> bool:
     return guarantee is not None and not guarantee.caveats
 
 
-def _shown(value: float | None, below: int) -> float | None:
+def _suppressed_share(value: float | None, below: int) -> float | None:
     """Return a share as it may be shown."""
     return value if value is None or not below or value == 1 else math.floor(value * STEP) / STEP
 
@@ -155,7 +155,9 @@ def _sizes(out: Columns, sizes: Sequence[float | None], below: int) -> list[bool
     hidden = hidden_sizes(sizes, below)
     total = None if None in sizes else sum(size or 0 for size in sizes)
     out[RECORDS] = [None if hide else size for size, hide in zip(sizes, hidden, strict=True)]
-    out[SHARE] = [None if size is None or not total else _shown(size / total, below) for size in out[RECORDS]]
+    out[SHARE] = [
+        None if size is None or not total else _suppressed_share(size / total, below) for size in out[RECORDS]
+    ]
     return hidden
 
 
@@ -182,7 +184,7 @@ def _of_cells(model: Model, below: int) -> Columns:
             if any(row is not None for row in counts):
                 out[f"{RECORDS} of {name}"] = [None if row is None else row[place] for row in counts]
             out[f"probability of {name}"] = [
-                None if row is None or hide else _shown(row[place], below)
+                None if row is None or hide else _suppressed_share(row[place], below)
                 for row, hide in zip(shares, hidden, strict=True)
             ]
     for name in model.tested:

@@ -54,7 +54,7 @@ def one_column(X: object, y: Any, name: str) -> Any:
     )
 
 
-def check_alignment(records: object, **beside: object) -> None:
+def check_alignment(records: object, **aligned: object) -> None:
     """Raise unless a target, persons or weights that have an index are in the order of the records.
 
     Guarantee
@@ -66,7 +66,7 @@ def check_alignment(records: object, **beside: object) -> None:
     ----------
     records : data frame, array-like or Opened
         The records. Only a container with an index, such as one of pandas, has an order to compare.
-    **beside : series, array-like, str or None
+    **aligned : series, array-like, str or None
         What belongs to the records, by the name of its parameter. A column's name, or nothing, is always aligned.
 
     Raises
@@ -94,7 +94,7 @@ for example with y.loc[X.index], or pass y.to_numpy() if it is in their order.
     order = _index(records)
     if order is None:
         return
-    for name, values in beside.items():
+    for name, values in aligned.items():
         other = _index(values)
         if other is None or len(other) != len(order) or _equal(order, other):
             # That lengths differ is said by the reader, which knows what it counts.

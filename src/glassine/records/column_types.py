@@ -91,25 +91,25 @@ def _inferred_alike(columns: Sequence[pl.Series], dialect: CsvDialect) -> list[p
     written = rest
     if dialect.decimal_comma:
         pointed = rest.where(_pointed, some=True)
-        comma = rest.without(pointed)
+        comma = rest.excluding(pointed)
         points = _Stack(_evaluated(comma.texts, with_points), n, comma.places)
         written = _Stack.merged(pointed, points)
     wholes, numbers = written.attempted(lambda texts: texts.cast(pl.Int64, strict=False))
-    rest = rest.without(wholes)
+    rest = rest.excluding(wholes)
     padded = wholes.where(lambda texts: texts.str.contains(PADDED), some=True)
     truths = rest.where(lambda texts: _is_truth(texts) | texts.is_null())
-    rest = written.only(rest.without(truths))
+    rest = written.among(rest.excluding(truths))
     # Whole numbers beyond 64 bits name things: as doubles, two of them would be one.
-    rest = rest.without(rest.where(lambda texts: texts.str.contains(DIGITS) | texts.is_null()))
+    rest = rest.excluding(rest.where(lambda texts: texts.str.contains(DIGITS) | texts.is_null()))
     plain, fractions = rest.attempted(_numeral)
-    whole = {*wholes.without(padded).places.tolist()}
+    whole = {*wholes.excluding(padded).places.tolist()}
     for place, column in (
         *((place, column) for place, column in numbers if place in whole),
         *truths.converted(lambda texts: texts.str.to_lowercase() == "true"),
         *fractions,
     ):
         out[place] = column
-    for place, column in rest.without(plain).converted(lambda texts: texts):
+    for place, column in rest.excluding(plain).converted(lambda texts: texts):
         # Most other columns show in their first words that they are texts.
         numeric = _all_numbers(column.head(HEAD)) and _all_numbers(column)
         if numeric and not column.to_frame().select(_is_truth(pl.first()).any()).item():
@@ -139,7 +139,7 @@ class _Stack:
             # What does not hold of the first texts of a long column need not be asked of the others.
             tried = self._head().where(holds)
             if len(tried.places) < len(self.places):
-                return self.only(tried).where(holds)
+                return self.among(tried).where(holds)
         return self._filtered(self._each(_evaluated(self.texts, lambda texts: holds(texts).fill_null(False)), some))
 
     def _head(self) -> _Stack:
@@ -159,17 +159,17 @@ class _Stack:
 
     def attempted(self, how: Callable[[pl.Expr], pl.Expr]) -> tuple[_Stack, list[tuple[int, pl.Series]]]:
         """Return the columns of which each text becomes a value, with those values."""
-        tried = self.only(self._head().where(lambda texts: how(texts).is_null() == texts.is_null()))
+        tried = self.among(self._head().where(lambda texts: how(texts).is_null() == texts.is_null()))
         values = _evaluated(tried.texts, how)
         fit = tried._each(values.is_null() == tried.texts.is_null())
         parts = [values.slice(i * self.n, self.n) for i in np.flatnonzero(fit).tolist()]
         return tried._filtered(fit), list(zip(tried.places[fit].tolist(), parts, strict=True))
 
-    def without(self, others: _Stack) -> _Stack:
+    def excluding(self, others: _Stack) -> _Stack:
         """Return the columns that are not among others."""
         return self._filtered(~np.isin(self.places, others.places))
 
-    def only(self, others: _Stack) -> _Stack:
+    def among(self, others: _Stack) -> _Stack:
         """Return the columns that are among others."""
         return self._filtered(np.isin(self.places, others.places))
 

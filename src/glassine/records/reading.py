@@ -88,14 +88,14 @@ def read(container: object, recipe: Recipe, names: Iterable[str] | None = None) 
     )
 
 
-def read_beside(container: object, recipe: Recipe, beside: str) -> tuple[ConformedColumns, Flags, list[Any]]:
+def read_beside(container: object, recipe: Recipe, extra: str) -> tuple[ConformedColumns, Flags, list[Any]]:
     """Return what :func:`read` returns, and one more column in its batches, from one pass over the records.
 
     A second pass over a lazy frame can give the records in another order, and over a file other records.
     """
     attributes = {name: recipe[name] for name in recipe}
     values: list[Any] = []
-    pairs = dict(_read(container, attributes, beside=(beside, values)))
+    pairs = dict(_read(container, attributes, extra=(extra, values)))
     return (
         columns_of(attributes, {name: read for name, (read, _) in pairs.items()}),
         Flags(attributes=attributes, arrays={name: flags for name, (_, flags) in pairs.items()}),
@@ -104,14 +104,14 @@ def read_beside(container: object, recipe: Recipe, beside: str) -> tuple[Conform
 
 
 def _read(
-    container: object, attributes: Mapping[str, Attribute], *, beside: tuple[str, list[Any]] | None = None
+    container: object, attributes: Mapping[str, Attribute], *, extra: tuple[str, list[Any]] | None = None
 ) -> Iterator[tuple[str, tuple[AnyArray, FlagArray]]]:
     readers = {name: Reader(attribute) for name, attribute in attributes.items()}
     parts: dict[str, list[tuple[AnyArray, FlagArray]]] = {name: [] for name in readers}
-    more = () if beside is None else (beside[0],)
+    more = () if extra is None else (extra[0],)
     for batch in batches(container, tuple(dict.fromkeys([*readers, *more]))):
-        if beside is not None:
-            beside[1].append(batch[beside[0]])
+        if extra is not None:
+            extra[1].append(batch[extra[0]])
         for name, reader in readers.items():
             parts[name].append(reader.column(batch.pop(name)))
     for name in readers:

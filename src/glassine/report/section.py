@@ -224,7 +224,7 @@ HOMES = {
 
 
 @cache
-def shown(measurement: str) -> MeasuredSection[Any] | None:
+def measured_section(measurement: str) -> MeasuredSection[Any] | None:
     """Return the section of a measurement; None if it has none."""
     package = importlib.import_module("glassine.report.sections")
     names = [one.name for one in pkgutil.iter_modules(package.__path__)]
@@ -240,7 +240,7 @@ def shown(measurement: str) -> MeasuredSection[Any] | None:
 def sections_of(findings: Findings, *, least: int = 0, below: int = LAST + 1) -> Iterator[Section]:
     """Yield the sections of what was measured, those of a range of ranks, in the order of a report."""
     made = {name: outcome for name, outcome in findings.measured.items() if isinstance(outcome, Measured)}
-    sections = [one for one in map(shown, made) if one is not None and least <= one.rank < below]
+    sections = [one for one in map(measured_section, made) if one is not None and least <= one.rank < below]
     for one in sorted(sections, key=lambda one: one.rank):
         section = one.section(made[one.measurement].value, findings)
         for_checker = one.measurement in findings.measured.for_checker

@@ -296,7 +296,7 @@ def _draw(box: _Box, drawing: _Diagram) -> Markup:
     elif legible or drawing.zoomed:
         pieces.append(element("text", wording.shorten(label, room), x=x + 9, y=middle, dy=4, display=hidden))
     if row is not None:
-        pieces += _beside(row, drawing, box)
+        pieces += _size_and_bar(row, drawing, box)
     elif ends and (legible or drawing.zoomed) and drawing.sized:
         text = wording.plural(drawing.count[box.index], "leaf")
         pieces.append(_size(text, drawing, middle, hidden))
@@ -322,7 +322,7 @@ def _size(text: str, drawing: _Diagram, middle: float, hidden: str | None) -> Ma
     return element("text", text, class_="tick end beside", x=drawing.right + SIZES - 8, y=middle, dy=4, display=hidden)
 
 
-def _beside(row: PartRow, drawing: _Diagram, box: _Box) -> list[Markup]:
+def _size_and_bar(row: PartRow, drawing: _Diagram, box: _Box) -> list[Markup]:
     """Return the size of a leaf, and a bar of its classes."""
     out, middle = [], box.y + box.height / 2
     legible = box.height >= LEGIBLE

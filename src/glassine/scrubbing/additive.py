@@ -384,11 +384,11 @@ def _merge_axis(term: Term, axis: int, least: int) -> Term:
         joins: list[Joined] = [[[i] for i in range(entry.n_bins)] for entry in term.bins]
         joins[axis] = joined
         changed: list[Bins] = list(term.bins)
-        changed[axis] = _without(bins, low, high)
+        changed[axis] = _join_two(bins, low, high)
         term = _joined(term, changed, joins)
 
 
-def _without(bins: Bins, low: int, high: int) -> Bins:
+def _join_two(bins: Bins, low: int, high: int) -> Bins:
     """Return bins with two of them joined."""
     if isinstance(bins, NumericBins):
         return bins.recut(bins.cuts[:low] + bins.cuts[low + 1 :])

@@ -157,10 +157,10 @@ class Drawing:
         Parts of one record that sums without noise are multiples of: more than one where rows weigh fractions of it.
     """
 
-    __slots__ = ("__held", "__left", "__noise", "deviation", "parts", "units")
+    __slots__ = ("__left", "__noise", "__stores", "deviation", "parts", "units")
 
     def __init__(self, stores: list[AdditiveStore], noise: Noise, squared: float) -> None:
-        self.__held, self.__noise, self.__left = stores, noise, squared * (1 + ROUNDING)
+        self.__stores, self.__noise, self.__left = stores, noise, squared * (1 + ROUNDING)
         self.units, self.deviation, self.parts = noise.units, noise.deviation, 1
 
     def __repr__(self) -> str:
@@ -179,7 +179,7 @@ class Drawing:
         if not 0 <= query.squared <= self.__left:
             raise RuntimeError("a release asks for more than was paid for")
         self.__left -= query.squared
-        (records,) = self.__held
+        (records,) = self.__stores
         return query.draw(records, self.__noise)
 
 
@@ -207,10 +207,10 @@ class GaussianOracle:
     ``privacy/loss_distributions.md``.
     """
 
-    __slots__ = ("__events", "__held", "__spending", "paid", "whole")
+    __slots__ = ("__events", "__spending", "__stores", "paid", "whole")
 
     def __init__(self, records: AdditiveStore, mu: float, paid: Paid) -> None:
-        self.__held = [records]
+        self.__stores = [records]
         self.__spending = GaussianFilter(mu)
         self.__events: list[Event] = []
         self.whole = Portion(mu=mu, share=1.0)
@@ -242,11 +242,11 @@ class GaussianOracle:
             proof=release.proof,
         )
         self.__events.append(event)
-        return Drawing(self.__held, NoisySums(noise, self.paid.randomness), release.squared * release.times)
+        return Drawing(self.__stores, NoisySums(noise, self.paid.randomness), release.squared * release.times)
 
     def close(self) -> None:
         """Forget the records."""
-        self.__held.clear()
+        self.__stores.clear()
 
 
 class ExactSumsOracle:
@@ -257,12 +257,12 @@ class ExactSumsOracle:
     none: answers are those of the records.
     """
 
-    __slots__ = ("__held",)
+    __slots__ = ("__stores",)
 
     whole = Portion(mu=math.inf, share=1.0)
 
     def __init__(self, records: AdditiveStore) -> None:
-        self.__held = [records]
+        self.__stores = [records]
 
     def __repr__(self) -> str:
         return "<ExactSumsOracle>"
@@ -274,7 +274,7 @@ class ExactSumsOracle:
 
     def release(self, release: SumsRelease, portion: Portion) -> Drawing:
         """Return a release without noise."""
-        return Drawing(self.__held, ExactSums(), math.inf)
+        return Drawing(self.__stores, ExactSums(), math.inf)
 
 
 def asking_counts(learn: Callable[[Oracle], R], account: FitAccount) -> Callable[[Any, Paid], R]:

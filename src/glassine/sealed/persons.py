@@ -14,7 +14,7 @@ import numpy.typing as npt
 from glassine.data.count_table import CountTable
 from glassine.data.labels import target_name
 from glassine.data.person_counts import listed
-from glassine.data.record_table import RecordTable, frame_of, held
+from glassine.data.record_table import RecordTable, collected, frame_of
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, check_choice, parameter
 from glassine.privacy.unit import RECORD, PrivacyUnit
@@ -162,7 +162,7 @@ def _names(persons: str, y: object, domain: object) -> list[str] | None:
 def _frame(X: object) -> nw.DataFrame[Any] | None:
     """Return a frame in memory; None for anything but a frame."""
     frame = frame_of(X)
-    return None if frame is None else held(frame)
+    return None if frame is None else collected(frame)
 
 
 def _hash(key: bytes) -> int:

@@ -108,9 +108,9 @@ class BestOfRuns(Query["Chosen"]):
 
     def draw(self, records: Store, part: Allowance, randomness: Randomness, progress: Progress | None) -> Chosen:
         """Hold some records out, fit a random number of settings, and choose one of the fits."""
-        training = split(records.held, self.fraction, randomness)
+        training = split(records.records, self.fraction, randomness)
         # Both may be empty: a fit without records is as private as any other, a refusal would reveal the coins.
-        fitted, held_out = records.held.take(training), records.held.take(~training)
+        fitted, held_out = records.records.take(training), records.records.take(~training)
         # The payment is that of the whole search, which states it; a certificate of a run says what its bits are.
         paid = Paid(randomness=randomness, caveats=(SEEDED,) if randomness.seeded else ())
 

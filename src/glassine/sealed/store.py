@@ -109,7 +109,7 @@ class Store:
         return "<Store>"
 
     @property
-    def held(self) -> Any:
+    def records(self) -> Any:
         """The records, for queries that take parts of them."""
         return self._records
 

@@ -196,7 +196,7 @@ class TriedRelease:
         self._agrees = release.answers.agree(release.decisions(some, self._closest), answers[at][:, None])
         self._splits = np.array([len(tree.nodes) > 1 for tree in release.trees])
         self._said: dict[tuple[Any, ...], Any] = {}
-        self._found: dict[tuple[Any, ...], list[tuple[int, Contrast]]] = {}
+        self._contrasts: dict[tuple[Any, ...], list[tuple[int, Contrast]]] = {}
 
     def _chosen(self, n_closest: int, *, splits: bool) -> Indices:
         """Return the group whose tree explains each record, shape (n,)."""
@@ -236,15 +236,15 @@ class TriedRelease:
     def _changes(self, n_closest: int, protocol: Protocol) -> list[tuple[int, Contrast]]:
         """Return the changes that the chosen trees propose, with the place of the record, the nearest first."""
         key = (n_closest, protocol.splits, protocol.margin)
-        if key not in self._found:
+        if key not in self._contrasts:
             chosen = self._chosen(n_closest, splits=protocol.splits)
-            self._found[key] = [
+            self._contrasts[key] = [
                 (i, one)
                 for i, group in enumerate(chosen.tolist())
                 if self._splits[group]
                 for one in self.release.changes(self._records[i], group, UNCONSTRAINED, (protocol.margin,))
             ]
-        return self._found[key]
+        return self._contrasts[key]
 
     def _confirmed(self, proposed: Sequence[tuple[int, Contrast]]) -> list[bool]:
         """Return whether the black box confirms changes; what was asked before is not asked again."""

@@ -186,7 +186,7 @@ class _Laws(Generic[Record]):
         self.outputs: list[Hashable] = []
         self.n_datasets = 0
         self._at: dict[Hashable, int] = {}
-        self._known: dict[tuple[int, ...], Array] = {}
+        self._laws: dict[tuple[int, ...], Array] = {}
 
     def compare(self, smaller: tuple[int, ...], larger: tuple[int, ...]) -> tuple[float, int]:
         """Return the largest absolute log-ratio, NaN above all, and the output at which it occurs."""
@@ -202,13 +202,13 @@ class _Laws(Generic[Record]):
 
     def forget(self, size: int) -> None:
         """Drop the datasets of a size."""
-        for dataset in [dataset for dataset in self._known if len(dataset) == size]:
-            del self._known[dataset]
+        for dataset in [dataset for dataset in self._laws if len(dataset) == size]:
+            del self._laws[dataset]
 
     def _law(self, dataset: tuple[int, ...]) -> Array:
-        law = self._known.get(dataset)
+        law = self._laws.get(dataset)
         if law is None:
-            law = self._known[dataset] = self._evaluate(tuple(self.universe[i] for i in dataset))
+            law = self._laws[dataset] = self._evaluate(tuple(self.universe[i] for i in dataset))
         return law
 
     def _evaluate(self, dataset: tuple[Record, ...]) -> Array:

@@ -174,7 +174,7 @@ class _Metric:
     literals: Sequence[Literal]
     _values: dict[str, tuple[AnyArray, Indices]] = field(default_factory=dict, init=False)  # Distinct, and places
     _aims: dict[str, AnyArray] = field(default_factory=dict, init=False)
-    _known: dict[tuple[str, frozenset[Literal]], Array] = field(default_factory=dict, init=False)
+    _distances: dict[tuple[str, frozenset[Literal]], Array] = field(default_factory=dict, init=False)
 
     def _distinct(self, attribute: str) -> tuple[AnyArray, Indices]:
         """Return the distinct values of a column, missing ones as one, and the place of each record's."""
@@ -223,12 +223,12 @@ class _Metric:
     def cost(self, attribute: str, wanted: frozenset[Literal]) -> Array:
         """Return how far each record is from satisfying some conditions on an attribute, shape (n,)."""
         values, at = self._distinct(attribute)
-        if (attribute, wanted) not in self._known:
+        if (attribute, wanted) not in self._distances:
             holding = np.ones(len(values), dtype=bool)
             for literal in wanted:
                 holding &= literal.holds(values)
-            self._known[attribute, wanted] = np.where(holding, 0.0, self._moves(attribute, values, wanted))
-        return self._known[attribute, wanted][at]
+            self._distances[attribute, wanted] = np.where(holding, 0.0, self._moves(attribute, values, wanted))
+        return self._distances[attribute, wanted][at]
 
     def _moves(self, attribute: str, values: AnyArray, wanted: frozenset[Literal]) -> Array:
         allowed = self._allowed(attribute, wanted)

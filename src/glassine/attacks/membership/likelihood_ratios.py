@@ -39,7 +39,7 @@ def judged(judge: Judge, answered: Outcome[ShadowAnswers], mode: Mode, setting: 
     return attempt(lambda: judge(answered.value, mode, setting))
 
 
-def _attacked(
+def _attack_by_ratios(
     judge: Judge,
     model: object,
     sides: tuple[LabelledRecords, LabelledRecords],
@@ -108,7 +108,7 @@ def lira(
     Carlini et al.: Membership inference attacks from first principles, 2022.
     """
     setting = setting_of(confidence, random_state, shift)
-    return _attacked(likelihood_ratio, model, read_sides(members, nonmembers), shadows, setting, progress)
+    return _attack_by_ratios(likelihood_ratio, model, read_sides(members, nonmembers), shadows, setting, progress)
 
 
 def likelihood_ratio(trained: ShadowAnswers, mode: Mode, setting: Setting) -> MembershipResult:
@@ -199,17 +199,17 @@ def rmia(
     Zarifzadeh, Liu, Shokri: Low-cost high-power membership inference attacks, 2024.
     """
     setting = setting_of(confidence, random_state, shift)
-    return _attacked(relative_ratio, model, read_sides(members, nonmembers), shadows, setting, progress)
+    return _attack_by_ratios(relative_ratio, model, read_sides(members, nonmembers), shadows, setting, progress)
 
 
 def relative_ratio(trained: ShadowAnswers, mode: Mode, setting: Setting) -> MembershipResult:
     """Return what RMIA finds by shadow models that were trained already."""
     observed = np.concatenate([side.probability for side in trained.sides])
-    ratios = observed / usual(trained.probabilities, trained.seen, mode)
+    ratios = observed / typical_probability(trained.probabilities, trained.seen, mode)
     return trained.judged(f"{mode} RMIA", rank(ratios, ratios), setting)
 
 
-def usual(probabilities: Array, seen: Bools, mode: Mode) -> Array:
+def typical_probability(probabilities: Array, seen: Bools, mode: Mode) -> Array:
     """Return the usual probability of each record's class, shape (n,), from shadow models, shape (n, n_shadows)."""
     outside = np.where(seen, 0.0, probabilities).sum(axis=1) / (~seen).sum(axis=1)
     if mode == "offline":

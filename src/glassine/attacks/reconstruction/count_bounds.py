@@ -37,7 +37,7 @@ class CountBounds:
     total: Interval  # Fewest and most records in total
     confidence: float  # Probability, over the noise, that all bounds hold; 1 where they hold for certain
 
-    def without(self, empty: Bools) -> CountBounds:
+    def excluding(self, empty: Bools) -> CountBounds:
         """Return the bounds where some parts can hold no record."""
         occupied = np.flatnonzero(empty & (self.low > 0))
         if len(occupied):

@@ -86,7 +86,7 @@ class ProbabilisticDataset(DisplayedToCheckers, ExposedRecords):
         noise = self.noise
         bounds = exact_counts(self.supports) if noise is None else bound_counts(self.model, noise, confidence)
         possible = self._worlds_of(domain_aware)
-        bounds = bounds.without(np.array([not measure for measure in possible.regions.measures]))
+        bounds = bounds.excluding(np.array([not measure for measure in possible.regions.measures]))
         learned = np.array(self.bits_learned(domain_aware=domain_aware))
         learned[np.isinf(learned)] = 0.0  # an empty region, which holds no record
         bits = bounds.mean(learned)

@@ -158,7 +158,7 @@ class AttributeTree:
         names, box = list(self.domain), dict[int, Bools]()
         for literal in literals:
             k = names.index(literal.attribute)
-            holding = _held(literal, self.values[k])
+            holding = _satisfies(literal, self.values[k])
             box[k] = box[k] & holding if k in box else holding
         return box
 
@@ -301,7 +301,7 @@ def _values(domain: Domain, name: str) -> AnyArray:
     return out
 
 
-def _held(literal: Literal, values: AnyArray) -> Bools:
+def _satisfies(literal: Literal, values: AnyArray) -> Bools:
     if isinstance(literal, Between):
         return literal.holds(np.array([math.nan if value is None else float(value) for value in values.tolist()]))
     return literal.holds(values)

@@ -63,7 +63,7 @@ def log_sum(
     expected = np.where(system.fixed >= 0, system.fixed, 0).astype(float)
     table = None if settled.table is None else settled.table.copy()
     result = np.maximum(system.fixed, 0)
-    lower, upper = _known(system, log_sizes)
+    lower, upper = _fixed_terms(system, log_sizes)
     magnitude = 1.0 + abs(lower)
     for block in blocks(system, log_sizes):
         fit = maximise_entropy(block)
@@ -84,7 +84,7 @@ def log_sum(
     )
 
 
-def _known(system: System, log_sizes: Array) -> tuple[float, float]:
+def _fixed_terms(system: System, log_sizes: Array) -> tuple[float, float]:
     """Return what the options of known numbers contribute, moved downwards and upwards."""
     fixed = np.flatnonzero(system.fixed > 0)
     numbers = system.fixed[fixed].astype(float)

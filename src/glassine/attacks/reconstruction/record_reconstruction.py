@@ -31,8 +31,8 @@ from glassine.attacks.reconstruction.systems import (
     CountSystem,
     SampledRows,
     Search,
+    checked_rows,
     labels_of,
-    shown,
     solved,
 )
 from glassine.attacks.record_matching import Records
@@ -215,7 +215,7 @@ def _from_one(model: DecisionTree | RuleList, domain: Domain, rng: np.random.Gen
             [rng.permutation(np.repeat(np.arange(len(model.classes)), cell.evidence.counts or ())) for cell in cells]
         )
     possible = [count for count, n in zip(counts, sizes, strict=True) for _ in range(n)]
-    return shown(
+    return checked_rows(
         SampledRows(rows=rows, worlds=possible, single=np.repeat(single, sizes, axis=0)),
         met=model_is_met(model, rows, codes),
         domain=domain,

@@ -176,7 +176,7 @@ def solved(
     rows, reproduced = system.improve(drawn.rows, codes, search, deadline)
     certain = _first(chosen, solution.certain) if system.proves and solution.certain is not None else None
     unique = certain is not None and bool(certain.all())
-    return shown(
+    return checked_rows(
         replace(drawn, rows=rows),
         met=system.is_met(rows, None if codes is None else np.maximum(codes, 0)),
         domain=system.domain,
@@ -208,7 +208,7 @@ def labels_of(classes: Sequence[Scalar] | None, codes: Codes | None) -> AnyArray
     return out
 
 
-def shown(drawn: SampledRows, *, met: bool, **result: Any) -> Outcome[RowReconstruction]:
+def checked_rows(drawn: SampledRows, *, met: bool, **result: Any) -> Outcome[RowReconstruction]:
     """Return the rows if what was published, applied to them, has its counts."""
     if not met:
         return Failed("the rows that were drawn do not meet the published counts, so they are not shown.")

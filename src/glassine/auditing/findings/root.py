@@ -192,7 +192,7 @@ class Outcomes(Mapping[str, Outcome[Any]]):
         self.questions = tuple(questions)
         self.for_checker = frozenset(for_checker)
 
-    def beside(self, outcomes: Mapping[str, Outcome[Any]]) -> Outcomes:
+    def updated(self, outcomes: Mapping[str, Outcome[Any]]) -> Outcomes:
         """Return these outcomes and others, which replace those of the same names."""
         return Outcomes({**self._outcomes, **outcomes}, self.questions, self.for_checker)
 

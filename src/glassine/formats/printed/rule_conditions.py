@@ -116,7 +116,7 @@ def _cannot(text: str, why: str) -> UnsupportedModelError:
     return UnsupportedModelError(f"the condition '[{text[:60]}]' cannot be read: {why}.")
 
 
-def _known(text: str, domain: Domain | None) -> str | None:
+def _certain_name(text: str, domain: Domain | None) -> str | None:
     """Return the attribute that a text names for certain: quoted, or a name of the domain."""
     quoted = word(text)
     if quoted is not None:
@@ -126,7 +126,7 @@ def _known(text: str, domain: Domain | None) -> str | None:
 
 def _named(text: str, domain: Domain | None) -> str:
     """Return the attribute that a text names."""
-    name = _known(text, domain)
+    name = _certain_name(text, domain)
     name = text if name is None else name
     require(name, domain, "it names")
     return name
@@ -200,7 +200,7 @@ def _comparison(text: str, domain: Domain | None) -> tuple[str, str, str] | None
         raise _cannot(text, f"it has more than {MAX_OPERATORS} operators")
     parts = [(text[: m.start()].strip(), m[0], text[m.end() :].strip()) for m in operators]
     parts = [part for part in parts if part[0] and part[2]]
-    certain = [part for part in parts if _known(part[0], domain) is not None]
+    certain = [part for part in parts if _certain_name(part[0], domain) is not None]
     for part in (*reversed(certain), *reversed(parts)):
         if part[1] in ("=", "==", "!=") or not isinstance(plain(part[2]), bool | str):
             return part
@@ -240,7 +240,7 @@ def condition(text: str, domain: Domain | None, *, single: bool = False) -> Lite
         raise _cannot(text, "it is empty")
     if GAPS.search(text):
         raise _cannot(text, "it has a hundred spaces in a row")
-    name = _known(text, domain)
+    name = _certain_name(text, domain)
     if name is not None:
         require(name, domain, "it names")
         return _truth(name, domain)
@@ -254,9 +254,9 @@ def condition(text: str, domain: Domain | None, *, single: bool = False) -> Lite
         return OneOf(_named(gap[1].strip(), domain), (), negated=bool(gap[2]), missing=not gap[2])
     if re.match(r"not[\s(]", text):
         inner = text[3:].strip()
-        if _known(inner, domain) is None and inner.startswith("(") and inner.endswith(")"):
+        if _certain_name(inner, domain) is None and inner.startswith("(") and inner.endswith(")"):
             inner = inner[1:-1].strip()
-        if re.match(r"not[\s(]", inner) and _known(inner, domain) is None:
+        if re.match(r"not[\s(]", inner) and _certain_name(inner, domain) is None:
             raise _cannot(text, "one 'not' is enough")
         positive = condition(inner, domain, single=single)
         if positive.missing or (isinstance(positive, OneOf) and not positive.values):

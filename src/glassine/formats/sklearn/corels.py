@@ -40,7 +40,7 @@ def rules_from_corels_program(text: str, domain: Domain | None = None) -> RuleLi
     >>> [str(cell) for cell in rules.cells], rules.classes
     (['a and b', 'c', 'otherwise'], (False, True))
     """
-    read = _found(text)
+    read = _rules_in(text)
     if not read or read[-1][0] is not None or any(rule is None for rule, _ in read[:-1]):
         raise InvalidModelError("a CORELS list ends with a default rule, 'else ({label=0})'.", remedy="Give all of it.")
     labels = [_label(label) for _, label in read]
@@ -58,7 +58,7 @@ def rules_from_corels_program(text: str, domain: Domain | None = None) -> RuleLi
     return list_of(rules, classes, SOURCE, domain)
 
 
-def _found(text: str) -> list[tuple[str | None, str]]:
+def _rules_in(text: str) -> list[tuple[str | None, str]]:
     """Return the names and the label of each rule; no names for the default."""
     if re.match(r"\s*(\{|default~)", text):
         parts = [part.strip() for part in text.strip().removesuffix(";").split(";")]

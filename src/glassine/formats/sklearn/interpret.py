@@ -256,14 +256,14 @@ def _terms(data: dict[str, Any], features: tuple[_Feature, ...]) -> tuple[Term, 
             if array is not None and array.shape[: len(used)] != shape:
                 raise InvalidModelError(f"{what} must have {shape} scores and weights by its bins, got {array.shape}.")
         raw.append((used, scores if scores.ndim > len(used) else scores[..., None], weights))
-    separate = _apart(raw)
+    separate = _split_categories(raw)
     return tuple(_term(used, scores, weights, separate) for used, scores, weights in raw)
 
 
 Raw = tuple[list[_Feature], Array, Array | None]
 
 
-def _apart(raw: list[Raw]) -> set[str]:
+def _split_categories(raw: list[Raw]) -> set[str]:
     """Return the categories whose missing values differ from those that were never seen, in scores or in weights."""
     # Each categorical axis starts with the missing values and ends with the others. If both are equal and hold no
     # records, one bin says as much.

@@ -400,7 +400,7 @@ def release_rounds(
     portion: Portion,
     grids: tuple[Grid, ...],
     released: ReleasedSummary,
-    given: tuple[Array, ...] = (),
+    fixed_scores: tuple[Array, ...] = (),
     clip: float = 0.0,
 ) -> ReleasedSummary:
     """Release sums of residuals under the additive model of all that was released before, or given ones, a few times.
@@ -411,12 +411,12 @@ def release_rounds(
     """
     coarse = released.coarse
     terms = Terms(grids=grids, axes=tuple(coarse[k] for k in released.useful))
-    tree = None if given else junction_tree(released)
+    tree = None if fixed_scores else junction_tree(released)
     clip, sizes = clip or clip_of(released, tree), terms.sizes
-    times = len(given) or ROUNDS
+    times = len(fixed_scores) or ROUNDS
     drawing = None
     for number in range(times):
-        scores = given[number] if tree is None else fitted_scores(released, tree)[0]
+        scores = fixed_scores[number] if tree is None else fitted_scores(released, tree)[0]
         step = np.zeros((len(sizes), max(sizes), scores.shape[1]))
         step[there(terms)] = scores[:-1]
         question = Lacking(

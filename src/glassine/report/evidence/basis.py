@@ -164,7 +164,7 @@ def declare(text: str) -> None:
         answer(answers)
 
 
-def shown(value: Any) -> str:
+def display(value: Any) -> str:
     """Return a count as it may be shown, a share or an amount."""
     if value is None:
         return "not shown"

@@ -20,9 +20,9 @@ from glassine.report.evidence.basis import (
     answer,
     bound_of,
     declare,
+    display,
     judged,
     limited,
-    shown,
 )
 
 ADDITIVE = "additive model"
@@ -263,14 +263,14 @@ def _attribute_inference(basis: Basis) -> Iterator[Answer]:
     else:
         yield EvidenceFigure(
             f"the outcome of a record is guessed right for {labels['guess_rate']:.1%}, and for "
-            f"{labels['base_rate']:.1%} without the model; certain for {shown(labels['n_certain'])} records",
+            f"{labels['base_rate']:.1%} without the model; certain for {display(labels['n_certain'])} records",
             "published class counts, an attacker who knows the leaf",
         )
     sensitive = basis.figures("disclosure", "inference of a sensitive attribute: ")
     for reader in sensitive["readers"]:
         rate = "" if reader["guess_rate"] is None else f", guessed right for {reader['guess_rate']:.1%}"
         yield EvidenceFigure(
-            f"{reader['reader']}: {sensitive['sensitive']} is practically certain for {shown(reader['certain'])} "
+            f"{reader['reader']}: {sensitive['sensitive']} is practically certain for {display(reader['certain'])} "
             f"people{rate}",
             "maximum-entropy estimate, an attacker who knows the quasi-identifiers of everyone",
         )
@@ -290,7 +290,7 @@ def _reconstruction(basis: Basis) -> Iterator[Answer]:
 @answer
 def _rows(basis: Basis) -> Iterator[Answer]:
     figures = basis.figures("rows", "rows were not rebuilt: ")
-    certain = "not proved" if figures["n_whole"] is None else shown(figures["n_whole"])
+    certain = "not proved" if figures["n_whole"] is None else display(figures["n_whole"])
     yield EvidenceFigure(
         f"{figures['meaning']} Rows certain in every attribute: {certain}.", "rows that meet every count"
     )

@@ -112,7 +112,7 @@ def shape_of(term: TermFinding) -> ShapeFunction:
         if axis.cuts is not None:
             bins.append(NumericBins(axis.attribute, axis.cuts, bounds=axis.bounds))
         else:
-            names = _apart(axis.groups or ("",))
+            names = _distinct_names(axis.groups or ("",))
             # Missing values that have a group are not in the last bin.
             plain = len(names) == 1
             bins.append(
@@ -135,7 +135,7 @@ def shape_of(term: TermFinding) -> ShapeFunction:
     )
 
 
-def _apart(names: tuple[str, ...]) -> list[str]:
+def _distinct_names(names: tuple[str, ...]) -> list[str]:
     """Return names that differ: two long ones may have been cut to the same."""
     seen: dict[str, int] = {}
     out = []

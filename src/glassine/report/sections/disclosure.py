@@ -194,7 +194,7 @@ def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Se
         for number, row in enumerate(details.remedies, start=1)
         if (accuracy := row.holdout_accuracy if held_out else row.accuracy) is not None and row.d_overall is not None
     ]
-    cheapest, compared = cheapest_remedy(details, base_rate), _beside(details, held_out)
+    cheapest, compared = cheapest_remedy(details, base_rate), _comparison_notes(details, held_out)
     return section(
         "remedies",
         "What can be done, and what it costs",
@@ -351,7 +351,7 @@ def _ranking(row: DisclosureRemedy, held_out: bool) -> tuple[str, str]:
     return ("none" if area is None else f"{area:.3g}"), ("none" if loss is None else f"{loss:.3g}")
 
 
-def _beside(details: DisclosureDetails, held_out: bool) -> str:
+def _comparison_notes(details: DisclosureDetails, held_out: bool) -> str:
     """Return what a prediction without any attribute has, and why some remedies have no AUROC."""
     base = details.baseline
     if base is None or base.accuracy is None:

@@ -26,7 +26,7 @@ from glassine.report.blocks import (
     paragraph,
 )
 from glassine.report.figures import FigureReading, grid
-from glassine.report.section import Page, Section, clean_inputs, section, sections_of, sentence, shown
+from glassine.report.section import Page, Section, clean_inputs, measured_section, section, sections_of, sentence
 
 ITSELF = "Glassine wrote this file, byte for byte. It may leave if the verdict allows it."
 COPY = (
@@ -203,7 +203,7 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
             policy_section(checks, policy, kind, claim=claim, source=findings.policy_source, answered=True),
             *named_section(findings),
             *file_sections(findings),
-            *((measured_section(measures),) if measures else ()),
+            *((unanswered_section(measures),) if measures else ()),
             *sign_off_section(findings),
         ),
         terms=(),
@@ -316,7 +316,7 @@ def measure_rows(findings: Findings) -> tuple[MeasureRow, ...]:
     for asked in findings.measured.questions:
         outcome = findings.measured[asked.name]
         if isinstance(outcome, Measured):
-            own = shown(asked.name)
+            own = measured_section(asked.name)
             reason = "" if own is None else own.lacking(outcome.value, findings)
             state = "partly measured" if reason else "measured"
         else:
@@ -339,7 +339,7 @@ Question | {name} | {question} {reason}
 """
 
 
-def measured_section(rows: Sequence[MeasureRow]) -> Section:
+def unanswered_section(rows: Sequence[MeasureRow]) -> Section:
     """Return what was not measured and what it needs, in one list that is folded away; then what was measured."""
     missing = [row for row in rows if row.state != "measured"]
     made = [row.short for row in rows if row.state == "measured"]
