@@ -109,7 +109,7 @@ def test_only_what_is_asked_for_is_measured_and_judged() -> None:
     whole = audit(FIRST, domain=DOMAIN)
     assert findings.measured["values"] == whole.measured["values"]
     assert findings.checks == tuple(check for check in whole.checks if check in findings.checks) != ()
-    with pytest.raises(InvalidParameterError, match="only names 'leaks'"):
+    with pytest.raises(InvalidParameterError, match="measurements names 'leaks'"):
         audit(FIRST, domain=DOMAIN, settings=AuditSettings(measurements={"leaks"}))
 
 

@@ -439,9 +439,7 @@ def _membership(subject: EnsembleSubject) -> Outcome[MembershipAttacks]:
         # Not asked where there is no holdout; here it is asked for and cannot be answered.
         return Failed("how the trees of this file predict together is not read, so that it cannot be attacked.")
     ensemble = subject.ensemble
-    return attack_members(
-        ensemble, inputs, subject.names, lambda members: shadow_ensemble(ensemble, members), N_SHADOWS
-    )
+    return attack_members(ensemble, inputs, subject.names, lambda rows: shadow_ensemble(ensemble, rows), N_SHADOWS)
 
 
 def _shadows(subject: EnsembleSubject) -> str:

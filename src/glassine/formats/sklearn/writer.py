@@ -380,7 +380,8 @@ def _summaries(
         below = list(builder.children[node])
         sizes[node] = sizes[below].sum()
         weights = sizes[below] / sizes[node] if sizes[node] else np.array([0.5, 0.5])
-        values[node] = weights @ values[below]
+        # A product of matrices rounds by processor, and a file is canonical on all of them or on none.
+        values[node] = weights[0] * values[below[0]] + weights[1] * values[below[1]]
     return values, sizes, max(levels.values())
 
 
