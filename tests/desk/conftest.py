@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,6 +47,23 @@ def open_desk(browser: Any) -> Iterator[Any]:
     for served in running:
         served.stop()
     assert complaints == []
+
+
+def start_desk(folder: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
+    """Start a desk as a person does, and return its process and the address that it says."""
+    command = [sys.executable, "-m", "glassine", "desk", str(folder), "--name", "R. Okafor", "--no-open-browser"]
+    running = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert running.stdout is not None
+    lines = iter(running.stdout.readline, "")
+    return running, next(found[0] for line in lines if (found := re.search(r"http://\S+", line)))
+
+
+def end_desk(running: subprocess.Popen[str]) -> None:
+    """Kill a desk, which has no moment to put anything in order."""
+    running.kill()
+    running.wait()
+    if running.stdout is not None:
+        running.stdout.close()
 
 
 def choose(page: Any, name: str) -> None:

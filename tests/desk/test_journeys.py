@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import re
-import subprocess
 import sys
 import time
 from importlib import import_module
@@ -19,7 +17,7 @@ from glassine.desk import Desk, Person
 from glassine.desk.releasing import sign
 from glassine.desk.workers import Job, Workers
 from glassine.privacy import Ledger
-from tests.desk.conftest import choose, decide
+from tests.desk.conftest import choose, decide, end_desk, start_desk
 from tests.desk.desks import BERG, LIND, OKAFOR, RULES, SIGNED_FOR, SMALL_RULES, Served, approve, bound, look, within
 from tests.desk.submission import FILES, MODELS, write_submission, write_table
 
@@ -170,20 +168,7 @@ def test_a_hostile_folder_is_text_in_the_browser(folder: Path, open_desk: Any) -
 
 
 def test_a_killed_desk_keeps_what_was_recorded(folder: Path, browser: Any) -> None:
-    def start() -> tuple[subprocess.Popen[str], str]:
-        command = [sys.executable, "-m", "glassine", "desk", str(folder), "--name", "R. Okafor", "--no-open-browser"]
-        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        assert running.stdout is not None
-        lines = iter(running.stdout.readline, "")
-        return running, next(found[0] for line in lines if (found := re.search(r"http://\S+", line)))
-
-    def end(running: subprocess.Popen[str]) -> None:
-        running.kill()
-        running.wait()
-        if running.stdout is not None:
-            running.stdout.close()
-
-    running, address = start()
+    running, address = start_desk(folder)
     context = browser.new_context()
     context.set_default_timeout(60_000)
     page = context.new_page()
@@ -199,9 +184,9 @@ def test_a_killed_desk_keeps_what_was_recorded(folder: Path, browser: Any) -> No
             page.fill("#f-author", "M. Lind")
         page.click("button:has-text('Record my decision')")
         page.wait_for_selector("text=Ask for changes,")
-        end(running)
+        end_desk(running)
         page.wait_for_selector("text=What you decided is recorded.")
-        running, address = start()
+        running, address = start_desk(folder)
         page.goto("about:blank")
         page.goto(address)
         page.wait_for_selector("text=please round")
@@ -213,7 +198,7 @@ def test_a_killed_desk_keeps_what_was_recorded(folder: Path, browser: Any) -> No
         } & asked
     finally:
         context.close()
-        end(running)
+        end_desk(running)
 
 
 def test_no_record_is_opened_before_a_press_and_a_seen_column_ends_the_guarantee(

@@ -267,6 +267,14 @@ class Folder:
             os.unlink(temporary, dir_fd=self.handle)
         return name
 
+    async def write_new(self, stem: str, ending: str, data: bytes) -> str:
+        """Write a new file under a name that none has, and return the name."""
+
+        async def parts() -> AsyncIterator[bytes]:
+            yield data
+
+        return await self.receive(self.free_name(stem, ending), parts())
+
     def in_place(self, name: str) -> tuple[str, dict[str, int]]:
         """Return where a job opens a file that it changes, in the folder as it was opened, and what the job is given.
 

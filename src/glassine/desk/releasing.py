@@ -296,6 +296,7 @@ def _public_event(
             "records",
             "turn",
             "epsilon",
+            "phase",
             "note",
         )
         base |= {name: body[name] for name in kept if name in body}

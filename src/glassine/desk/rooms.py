@@ -23,7 +23,7 @@ class JobRoom:
         # Locked before it has its name, so that no other desk finds it unlocked.
         new = self.path / ".new"
         self._lock = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        _try_lock(self._lock)
+        try_lock(self._lock)
         new.rename(self.path / HELD)
 
     def close(self) -> None:
@@ -42,7 +42,7 @@ def clear_rooms() -> int:
                 continue
             lock = os.open(path / HELD, os.O_RDWR | os.O_NOFOLLOW)
             try:
-                if _try_lock(lock):
+                if try_lock(lock):
                     shutil.rmtree(path, ignore_errors=True)
                     n_removed += 1
             finally:
@@ -50,8 +50,8 @@ def clear_rooms() -> int:
     return n_removed
 
 
-def _try_lock(handle: int) -> bool:
-    """Lock a file for this process if no other one has it locked."""
+def try_lock(handle: int) -> bool:
+    """Lock a file or folder for this descriptor if no other one has it locked."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

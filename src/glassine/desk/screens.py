@@ -246,6 +246,9 @@ class Screens:
             text = exported(self._desk, record_of(self._desk.state, self._desk, audience))
             self._desk.record("exported", {"audience": audience})
             return text.encode(), _download("application/json", f"record-{audience}.json")
+        if what == "training":
+            held = self._workbench.trainings.held(str(asked.get("key", "")))
+            return held, _download("application/json", "private-model-and-certificate.json")
         file = self._desk.file(str(asked.get("file", "")))
         if what == "report":
             result = self._audits.result(file.now)

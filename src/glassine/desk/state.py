@@ -179,7 +179,8 @@ class DeskState:
             if "column" in body:
                 self.seen.setdefault(body["column"], event.at)
         elif event.kind == "charged":
-            self.charges[body["key"]] = {"at": event.at, **self.charges.get(body["key"], {}), **body}
+            known = self.charges.get(body["key"], {"at": event.at, "account": person.account})
+            self.charges[body["key"]] = {**known, **body}
         elif (version := self.version(body)) is not None:
             self._change(version, event)
 

@@ -7,21 +7,21 @@ import json
 import math
 import os
 import tomllib
-from collections.abc import AsyncIterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from glassine.desk.auditing import Audits
+from glassine.desk.chosen import chosen_file, chosen_records
 from glassine.desk.copies import Copies
 from glassine.desk.desk import Desk, text_of
 from glassine.desk.folder import RECORDS
 from glassine.desk.simulation import Simulation
 from glassine.desk.state import FileState
-from glassine.desk.workers import Job, StoppedJobError
-from glassine.errors import DeskError, RefusedActionError
+from glassine.desk.trainings import FITS, Trainings, classes_of, range_of
+from glassine.desk.workers import Job
+from glassine.errors import RefusedActionError
 
-FITS = {"tree": "Decision tree", "rule-list": "Rule list", "additive": "Additive model"}
 FIXED = {"ensemble": "an", "summary": "a"}
 """Words of which the kind of a model has one that is not scrubbed, with their articles."""
 TYPES = ("integer", "real", "category", "binary")
@@ -42,32 +42,6 @@ def guess(epsilon: float) -> float:
     return 1 / (1 + math.exp(-epsilon))
 
 
-def _classes(asked: Mapping[str, Any]) -> list[str]:
-    """Return the classes that were stated, none where the domain declares them."""
-    classes = [one for part in text_of(asked, "classes").split(",") if (one := part.strip())]
-    if classes and len(set(classes)) < max(len(classes), 2):
-        raise RefusedActionError("classes are at least two, each once.", field="classes")
-    return classes
-
-
-def _range(asked: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Return the range that was stated of a number, None where the domain declares it or there are classes."""
-    text = text_of(asked, "range")
-    if not text:
-        return None
-    try:
-        low, high = map(float, text.split(","))
-    except ValueError:
-        low = high = math.nan
-    if not -math.inf < low < high < math.inf:
-        raise RefusedActionError("a range is two numbers, the lower first, such as 0, 100.", field="range")
-    if text_of(asked, "kind") == "rule-list":
-        raise RefusedActionError("a rule list predicts classes.", remedy="Choose another kind.", field="kind")
-    if text_of(asked, "classes"):
-        raise RefusedActionError("a column has either classes or a range.", remedy="Leave one out.", field="range")
-    return low, high
-
-
 class Workbench:
     """What an analyst does with the files of a desk.
 
@@ -86,7 +60,7 @@ class Workbench:
         self._forms: dict[str, list[dict[str, Any]]] = {}
         self._columns: dict[tuple[str, str], dict[str, Any]] = {}
         self._stops: dict[str, Copies] = {}
-        self._training: set[str] = set()  # Keys of the presses whose training runs here
+        self.trainings = Trainings(desk, audits)
         self._left = ""  # What the ledger had left when it was read last
         self._estimated: dict[str, Any] = {}  # What a summary that was paid for says of its models
         self._simulated: dict[str, Any] = {}  # What noise costs on invented records
@@ -116,7 +90,8 @@ class Workbench:
             "estimated": self._estimated,
             "simulated": self._simulated,
             "left": self._left,
-            "unended": self._desk.state.unended(self._training),
+            "unended": self.trainings.unended(),
+            "failed": self.trainings.failed(),
             "fits": FITS,
             "types": TYPES,
             "key": os.urandom(8).hex(),
@@ -145,15 +120,20 @@ class Workbench:
             "ledger": self._ledger,
             "estimate": self._estimate,
             "simulate": self._simulate,
-            "spend": self._spend,
+            "spend": self.trainings.spend,
+            "settle": self.trainings.settle,
             "edit": self._edit,
         }
         if action not in actions:
             raise RefusedActionError("there is no such action.")
+        trains = action in ("spend", "settle")
+        if trains:
+            self._left = ""
         try:
             done = await actions[action](asked)
-        finally:
-            self._training.discard(str(asked.get("key", "")))
+        except RefusedActionError:
+            self.version += trains  # The page says how it ended
+            raise
         self.version += 1
         return done
 
@@ -186,7 +166,7 @@ class Workbench:
     async def _seen(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Mark a column as seen in the data, for good, and then show what the records hold of it."""
         file, _ = self._model(asked)
-        column, records = text_of(asked, "column"), self._records(text_of(asked, "records"))
+        column, records = text_of(asked, "column"), chosen_records(self._desk, text_of(asked, "records"))
         if column not in self._desk.state.seen:
             # First, so that a process that ends here has not shown what is not recorded.
             self._desk.record("seen", {"domain": file.name, "column": column, "records": records})
@@ -233,7 +213,7 @@ class Workbench:
             checked.unlink()
         if done.status != 0:
             raise RefusedActionError(done.message)
-        name = await self._new(f"{os.path.splitext(file.name)[0]}-domain", ".json", data)
+        name = await self._desk.folder.write_new(f"{os.path.splitext(file.name)[0]}-domain", ".json", data)
         self._desk.record("stated", {"domain": name, "columns": public})
         return {"written": name}
 
@@ -266,7 +246,7 @@ class Workbench:
     async def _make_stops(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Make and audit the copies of the slider; records are read only if they were chosen."""
         file, path = self._model(asked)
-        domain = self._file_of(text_of(asked, "domain"))
+        domain = chosen_file(self._desk, text_of(asked, "domain"))
         model, public = f"model{os.path.splitext(file.name)[1]}", f"domain{os.path.splitext(domain.name)[1]}"
         reads = {model: path, public: self._desk.folder.path / domain.name}
         digests = {model: file.now.sha256, public: domain.now.sha256}
@@ -278,7 +258,11 @@ class Workbench:
         if text_of(asked, "measured"):
             if not text_of(asked, "predicted"):
                 raise RefusedActionError("measuring needs the column that is predicted.", field="predicted")
-            chosen = [self._records(name) for place in ("measured", "held_out") if (name := text_of(asked, place))]
+            chosen = [
+                chosen_records(self._desk, name)
+                for place in ("measured", "held_out")
+                if (name := text_of(asked, place))
+            ]
             words += [text_of(asked, "predicted"), *(f"./{name}" for name in chosen)]
             # No bound is seen by it, but which copy is chosen then depends on the records.
             self._desk.record("seen", {"domain": domain.name, "model": file.name, "records": ", ".join(chosen)})
@@ -327,11 +311,11 @@ class Workbench:
         if number not in made:
             raise RefusedActionError("choose a copy first.", field="stop")
         data = made[number]["model"].encode()
-        return {"written": await self._new(f"{os.path.splitext(file.name)[0]}-copy", ".json", data)}
+        return {"written": await self._desk.folder.write_new(f"{os.path.splitext(file.name)[0]}-copy", ".json", data)}
 
     async def _ledger(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a ledger has left, by dataset: no record is read."""
-        ledger = self._file_of(text_of(asked, "ledger"))
+        ledger = chosen_file(self._desk, text_of(asked, "ledger"))
         path, opens = self._desk.folder.in_place(ledger.name)
         done = await self._audits.workers.run(Job(words=("ledger", "show", path, "--json"), reads={}, opens=opens))
         if done.status != 0:
@@ -343,7 +327,7 @@ class Workbench:
 
     async def _estimate(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Estimate how well models predict, by a summary that was paid for: no record is read, nothing is charged."""
-        file = self._file_of(text_of(asked, "summary"))
+        file = chosen_file(self._desk, text_of(asked, "summary"))
         path = self._audits.stored_bytes(file.now)
         if path is None or self._kind(file) != "private summary":
             raise RefusedActionError("a private summary must be chosen.", field="summary")
@@ -371,80 +355,19 @@ class Workbench:
                 remedy="State about how many there are, if that is public.",
                 field="n_records",
             )
-        domain = self._file_of(text_of(asked, "domain"))
+        domain = chosen_file(self._desk, text_of(asked, "domain"))
         simulation = Simulation(
             domain=self._desk.folder.path / domain.name,
             sha256=domain.now.sha256,
             kind=kind,
             target=target,
-            classes=_classes(asked),
-            target_range=_range(asked),
+            classes=classes_of(asked),
+            target_range=range_of(asked),
             n_records=n_records,
         )
         figures = await simulation.run(self._audits.workers)
         self._simulated = {"domain": domain.name, "kind": FITS[kind], "target": target, **figures}
         return {}
-
-    async def _spend(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Train a private model, once for a key: the ledger is charged before the records are used."""
-        values = {name: text_of(asked, name) for name in ("key", "kind", "target", "account", "epsilon")}
-        for name, needed in (("target", "a column to predict"), ("account", "a dataset of the ledger")):
-            if not values[name]:
-                raise RefusedActionError(f"training needs {needed}.", field=name)
-        try:
-            epsilon = float(values["epsilon"])
-        except ValueError:
-            epsilon = math.nan
-        if not 0 < epsilon <= 100 or values["kind"] not in FITS or not values["key"].isalnum():
-            raise RefusedActionError("epsilon must be a number above 0, up to 100.", field="epsilon")
-        domain, ledger = (self._file_of(text_of(asked, name)) for name in ("domain", "ledger"))
-        records = self._records(text_of(asked, "records"))
-        classes, limits = _classes(asked), _range(asked)
-        if values["key"] in self._desk.state.charges:
-            raise RefusedActionError(
-                "this press began a training already; it charges once.",
-                remedy="Look at the ledger, then press on a new page.",
-            )
-        body = {"key": values["key"], "epsilon": epsilon, "dataset": values["account"], "ledger": ledger.name}
-        self._desk.record("charged", {**body, "phase": "begun"})
-        self._training.add(values["key"])
-        self._left = ""
-        public = f"domain{os.path.splitext(domain.name)[1]}"
-        path, opens = self._desk.folder.in_place(ledger.name)
-        words = (
-            *("fit", values["kind"], f"./{records}", "--target", values["target"]),
-            *((f"--classes={','.join(classes)}",) if classes else ()),
-            *((f"--target-range={limits[0]!r},{limits[1]!r}",) if limits else ()),
-            *("--domain", public, "--epsilon", values["epsilon"]),
-            *("--ledger", path, "--dataset", values["account"]),
-            *("-o", "model.json", "--certificate", "certificate.json"),
-        )
-        try:
-            with self._desk.folder.opened(records) as handle:
-                done = await self._audits.workers.run(
-                    Job(
-                        words=words,
-                        reads={public: self._desk.folder.path / domain.name},
-                        digests={public: domain.now.sha256},
-                        opens={records: handle, **opens},
-                        writes=("model.json", "certificate.json"),
-                        forked=False,
-                        said=f"Training on {records}",
-                    )
-                )
-        except (StoppedJobError, DeskError) as error:
-            self._desk.record("charged", {**body, "phase": "failed", "text": str(error)[:1000]})
-            raise RefusedActionError(
-                f"no model was written: {error}", remedy="Read the ledger: it may have been charged before."
-            ) from None
-        if done.status != 0 or "model.json" not in done.files:
-            self._desk.record("charged", {**body, "phase": "failed", "text": done.message[:1000]})
-            raise RefusedActionError(f"no model was written: {done.message}")
-        stem = f"private-{values['kind']}"
-        name = await self._new(stem, ".json", done.files["model.json"])
-        kept = await self._new(f"{os.path.splitext(name)[0]}.certificate", ".json", done.files["certificate.json"])
-        self._desk.record("charged", {**body, "phase": "done", "text": name})
-        return {"written": f"{name} and {kept}"}
 
     async def _edit(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Write an edited model, whose log of edits is in the file, as a new file of the folder."""
@@ -452,7 +375,11 @@ class Workbench:
         model = asked.get("model")
         if not isinstance(model, str) or not model:
             raise RefusedActionError("the editor sent no model.")
-        return {"written": await self._new(f"{os.path.splitext(file.name)[0]}-edited", ".json", model.encode())}
+        return {
+            "written": await self._desk.folder.write_new(
+                f"{os.path.splitext(file.name)[0]}-edited", ".json", model.encode()
+            )
+        }
 
     async def editor(self, identity: str) -> bytes:
         """Return the editor page of an additive model.
@@ -475,25 +402,3 @@ class Workbench:
         if "editor.html" not in done.files:
             raise RefusedActionError(done.message)
         return done.files["editor.html"]
-
-    def _file_of(self, name: str) -> FileState:
-        """Return the present version of a file by its name."""
-        for file in self._desk.state.files.values():
-            if file.name == name and file.id in self._desk.present():
-                with suppress(DeskError), self._desk.folder.opened(name):
-                    return file
-        raise RefusedActionError("a file of the folder must be chosen.", remedy="Choose one.")
-
-    def _records(self, name: str) -> str:
-        """Return the name of a file of records in the folder; it is not opened here."""
-        if name.lower().endswith(RECORDS) and any(one.name == name for one in self._desk.folder.files()):
-            return name
-        raise RefusedActionError("a file of records must be chosen.", remedy="Choose one.", field="records")
-
-    async def _new(self, stem: str, ending: str, data: bytes) -> str:
-        """Write a new file of the folder, under a name that none has."""
-
-        async def parts() -> AsyncIterator[bytes]:
-            yield data
-
-        return await self._desk.folder.receive(self._desk.folder.free_name(stem, ending), parts())

@@ -314,6 +314,7 @@ const actions = {
     say("The evidence was downloaded.");
   },
   async reply(button) { download(await ticket({what: "reply", file: button.dataset.reply})); },
+  async training(button) { download(await ticket({what: "training", key: button.dataset.training})); },
   put(button) {
     const field = document.getElementById(button.dataset.into);
     if (!field) return;
