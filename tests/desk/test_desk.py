@@ -6,8 +6,11 @@ import json
 import os
 import re
 import shutil
+import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -430,3 +433,46 @@ def test_what_cannot_be_opened_is_said_to_be_left_out(folder: Path, monkeypatch:
     desk = Desk(folder, OKAFOR)
     desk.scan()
     assert desk.left_out == {"rules.txt": "cannot open 'rules.txt': Permission denied"}
+
+
+@contextmanager
+def without_rights(folder: Path) -> Iterator[None]:
+    """Take from this account the right to write to a folder; root gives itself that of nobody meanwhile."""
+    for path in (folder, folder / ".glassine"):
+        if path.exists():
+            path.chmod(0o555)
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+        for path in (folder, folder / ".glassine"):
+            if path.exists():
+                path.chmod(0o755)
+
+
+NOBODY = 65534
+
+
+def test_a_folder_that_an_account_can_only_read_is_told_and_decides_nothing() -> None:
+    with tempfile.TemporaryDirectory() as place:  # The folder of a test is its account's alone
+        Path(place).chmod(0o755)
+        new, known = Path(place, "new"), Path(place, "known")
+        for folder in (new, known):
+            folder.mkdir()
+            (folder / "rules.txt").write_text(RULES)
+        look(Desk(known, OKAFOR))
+        for path in (known / ".glassine").rglob("*"):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        with without_rights(new), pytest.raises(DeskError, match="Have your account given the right to write"):
+            Desk(new, BERG)
+        with without_rights(known):
+            desk = Desk(known, BERG)
+            before = len(desk.state.events)
+            identity, asked = bound(desk, "rules.txt", decision="approve", reason="small", author="M. Lind")
+            with pytest.raises(DeskError, match="Nothing can be recorded in the folder"):
+                desk.vote(identity, asked)
+            assert len(desk.refresh().events) == before

@@ -452,7 +452,11 @@ class Desk:
                     path.mkdir()
                     self._share(path)
         except OSError as error:
-            raise DeskError(f"cannot write to {self.own}: {error.strerror}.", path=self.own) from None
+            raise DeskError(
+                f"cannot write to {self.own}, where the desk keeps its record: {error.strerror}.",
+                remedy="Have your account given the right to write to the folder, or open a copy of it.",
+                path=self.own,
+            ) from None
         if self.own.is_symlink():
             raise DeskError(f"{self.own} is a link.", remedy="Remove it.", path=self.own)
 

@@ -52,7 +52,7 @@ def locked(folder: Path, account: str, wait: float) -> Iterator[None]:
                 time.sleep(0.005)
         except OSError as error:
             raise DeskError(
-                f"nothing can be recorded in the folder: {error.strerror}.",
+                f"Nothing can be recorded in the folder: {error.strerror}.",
                 remedy="Bring it back, or have its rights restored; what was recorded stays.",
                 path=path,
             ) from None
