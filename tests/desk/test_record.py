@@ -126,6 +126,8 @@ def work(folder):
     if not done(first, "returned", "b.txt"):
         vote(desks, "b.txt", "changes", "changes")
     act(first, "returned", "b.txt", first.turn, action="return")
+    act(first, "accepted", "c.txt", first.accept, accepted="yes", trust="checked")
+    look(first)  # What is accepted changes what an audit is told
     act(first, "withdrawn", "c.txt", first.turn, action="withdraw")
     act(first, "asked", "rules.txt", first.ask, text="one record per person?")
     act(first, "answered", "rules.txt", first.answer, text="yes")

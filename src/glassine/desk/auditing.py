@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 from glassine.desk.acro import ACRO_FILES
 from glassine.desk.desk import Desk, digest_of, text_of
 from glassine.desk.folder import HEAD, LARGEST_MODEL, FolderFile, kind_of
-from glassine.desk.state import FileState, Version
+from glassine.desk.state import ACCEPTED, FileState, Version
 from glassine.desk.stated import STATED
 from glassine.desk.workers import Done, Job, StoppedJobError, Workers
 from glassine.errors import DeskError, RefusedActionError, quoted
@@ -25,6 +26,11 @@ SUBMITTED = "submitted"
 """Folder of a job that holds files by the names that analysts gave them; reports say these."""
 
 LOOK = "Look at it yourself: the desk audits models only."
+POLICY = ".policy.toml"
+"""File of a job with the policy, by a name that no file of the folder has."""
+ACCEPTING = b"accept_guarantee = true\n"
+OWN_WORD = re.compile(rb"""^[ \t]*["']?accept_guarantee["']?[ \t]*=.*$""", re.MULTILINE)
+"""What a policy says of it itself."""
 SAID = {
     "pickle": "Not opened: a pickle can run code. Ask for skops, ONNX or JSON.",
     "image": f"An image. {LOOK}",
@@ -130,7 +136,7 @@ class Audits:
         return path if path.is_file() else None
 
     def _key(self, file: FileState, version: Version) -> tuple[str, str, str]:
-        return file.id, version.sha256, digest_of([self._desk.settings.policy_digest, version.answers])
+        return file.id, version.sha256, digest_of([self._desk.settings.policy_digest, version.inputs])
 
     def _path(self, digest: str) -> Path:
         return self._desk.own / "audits" / f"{digest}.json"
@@ -138,7 +144,7 @@ class Audits:
     async def _audit(self, file: FileState, version: Version, key: tuple[str, str, str]) -> None:
         try:
             async with self._places:
-                answers = dict(version.answers)
+                answers = version.inputs
                 result = await self._measure(file, version, answers)
                 data = json.dumps(result, sort_keys=True).encode()
                 digest = hashlib.sha256(data).hexdigest()
@@ -227,17 +233,13 @@ class Audits:
     async def evidence(self, file: FileState, form: str, other: FileState | None) -> Done:
         """Return the answers to what an authority asks, from the desk's own audit and a certificate if there is one."""
         findings = (self.result(file.now) or {}).get("findings")
-        report = self._desk.own / f"upload-{os.urandom(8).hex()}.json"
-        report.write_text(json.dumps(findings), encoding="utf-8")
-        try:
-            reads, digests = {"report.json": report}, {}
-            if other is not None:
-                reads["certificate.json"] = self._desk.folder.path / other.name
-                digests["certificate.json"] = other.now.sha256
-            words = ("evidence", *reads, "--for", form, "-o", "evidence.html")
-            return await self.workers.run(Job(words=words, reads=reads, digests=digests, writes=("evidence.html",)))
-        finally:
-            report.unlink()
+        gives, reads, digests = {"report.json": json.dumps(findings).encode()}, {}, {}
+        if other is not None:
+            reads["certificate.json"] = self._desk.folder.path / other.name
+            digests["certificate.json"] = other.now.sha256
+        words = ("evidence", *gives, *reads, "--for", form, "-o", "evidence.html")
+        job = Job(words=words, reads=reads, digests=digests, gives=gives, writes=("evidence.html",))
+        return await self.workers.run(job)
 
     def _with_domain(self, file: FileState, kept: Path) -> tuple[tuple[str, str], dict[str, Path], dict[str, str]]:
         """Return the names in a job of a model and its stated domain, ``-`` if none, with their places and hashes."""
@@ -272,17 +274,14 @@ class Audits:
         kept = self.stored_bytes(file.now)
         if kept is None:
             return None
-        policy = self._desk.settings
         (name, domain), reads, digests = self._with_domain(file, kept)
-        limits = policy.policy
-        if policy.policy_bytes:
-            limits = "policy.toml"
-            reads[limits], digests[limits] = self._desk.own / policy.policy, policy.policy_digest
+        limits, gives = self.limits(file.now.inputs)
         async with self._places:
             job = Job(
                 words=(name, domain, limits),
                 reads=reads,
                 digests=digests,
+                gives=gives,
                 writes=("trial.json",),
                 module="glassine.desk.trial",
                 said=f"Trying steps on {file.name}",
@@ -290,6 +289,15 @@ class Audits:
             done = await self.workers.run(job)
         results: list[dict[str, Any]] | None = _json(done.files.get("trial.json"))
         return results
+
+    def limits(self, inputs: Mapping[str, Any]) -> tuple[str, dict[str, bytes]]:
+        """Return the policy of a job, its name or that of a file, and the file that the job is given then."""
+        settings = self._desk.settings
+        data = settings.policy_bytes
+        if inputs.get(ACCEPTED):
+            # Its place in a file is the first: behind the name of a table it would be of the table.
+            data = ACCEPTING + OWN_WORD.sub(b"", data or f'base = "{settings.policy}"\n'.encode())
+        return (POLICY, {POLICY: data}) if data else (settings.policy, {})
 
     def job(
         self,
@@ -303,14 +311,11 @@ class Audits:
         reads = {name: path for name, (path, _) in models.items()}
         digests = {name: digest for name, (_, digest) in models.items()}
         words = [command, "-o", "../report.html", "--to", "plain", "../page.json", "--json", *options]
-        policy = self._desk.settings
-        if policy.policy_bytes:
-            reads[".policy.toml"] = self._desk.own / policy.policy
-            digests[".policy.toml"] = policy.policy_digest
-            words += ["--policy", ".policy.toml"]
-        else:
-            words += ["--policy", policy.policy]
+        limits, gives = self.limits(answers)
+        words += ["--policy", limits]
         for name, value in answers.items():
+            if name not in STATED:
+                continue
             option, kind = STATED[name].option, STATED[name].kind
             if kind == "file":
                 if value["name"] in reads:
@@ -325,7 +330,14 @@ class Audits:
             else:
                 words += [option] if kind == "flag" else [option, str(value)]
         words += ["--", *(f"./{name}" for name in models)]
-        return Job(words=words, reads=reads, digests=digests, writes=("report.html", "page.json"), inside=SUBMITTED)
+        return Job(
+            words=words,
+            reads=reads,
+            digests=digests,
+            gives=gives,
+            writes=("report.html", "page.json"),
+            inside=SUBMITTED,
+        )
 
     async def together(self, file: FileState) -> dict[str, Any] | None:
         """Return the audit of the present version and the one before as one release; None if one is not held."""
@@ -336,7 +348,7 @@ class Audits:
         stem, ending = os.path.splitext(file.name)
         names = {f"{stem}-before{ending}": (then, before.sha256), f"{stem}-now{ending}": (now, file.now.sha256)}
         # Several models are judged in a domain; what else was stated is of one of them.
-        stated = {name: value for name, value in file.now.answers.items() if name == "domain"}
+        stated = {name: value for name, value in file.now.inputs.items() if name in ("domain", ACCEPTED)}
         pair = dict(zip((f"before{ending}", f"now{ending}"), names.values(), strict=True))
         both = Job(
             words=[f"./{name}" for name in pair],
@@ -351,24 +363,19 @@ class Audits:
             widest = compared.files.get("domain.json", b"")
             job = self.job("audit", names, stated, ("--together",))
             job.said = f"Audit of two versions of {file.name}"
-            made = self._desk.own / f"upload-{os.urandom(8).hex()}.json"
-            try:
-                if not stated and widest:
-                    made.write_bytes(widest)
-                    # Before the two dashes: names of models follow them.
-                    job.words = [job.words[0], "--domain", ".widest.json", *job.words[1:]]
-                    job.reads = {**job.reads, ".widest.json": made}
-                done = await self.workers.run(job)
-            finally:
-                made.unlink(missing_ok=True)
+            if "domain" not in stated and widest:
+                # Before the two dashes: names of models follow them.
+                job.words = [job.words[0], "--domain", ".widest.json", *job.words[1:]]
+                job.gives = {**job.gives, ".widest.json": widest}
+            done = await self.workers.run(job)
         message = done.message
-        if not stated and not widest and done.status == 2:
+        if "domain" not in stated and not widest and done.status == 2:
             message = compared.message or "they could not be read."
         return {
             "message": message,
             "page": _json(done.files.get("page.json")) if done.status in VERDICTS else None,
             "changes": _json(compared.files.get("changes.json")),
-            "widest": not stated,
+            "widest": "domain" not in stated,
         }
 
 

@@ -245,10 +245,13 @@ class Desk:
             audit = self.audit(version)
             verdict = "" if audit is None else audit.verdict
             foreign = audit is not None and audit.foreign
-            if not reason and (decision != "approve" or verdict != "within policy" or foreign):
+            trusted = version.accepted is not None
+            if not reason and (decision != "approve" or verdict != "within policy" or foreign or trusted):
                 why = "against the verdict" if verdict == "outside policy" else "without a verdict"
                 if verdict == "within policy":
                     why = "because Glassine did not write the file, so that it can hold records beside its model"
+                if verdict == "within policy" and trusted:
+                    why = "because the verdict rests on a guarantee that a checker accepted"
                 why = {"changes": "with a request for changes", "reject": "with a rejection"}.get(decision, why)
                 raise RefusedActionError(
                     f"a reason is needed {why}.", remedy="Write one sentence for the analyst.", field="reason"
@@ -285,13 +288,7 @@ class Desk:
         person = self.person
         if person.role != "checker":
             raise RefusedActionError("only checkers vote.", remedy="This desk was opened for an analyst.")
-        sent = any(
-            event.body.get("sent") and event.body.get("sha256") == version.sha256
-            for event in self._state.events
-            if event.kind == "received" and event.person.account == person.account
-        )
-        if sent:
-            raise RefusedActionError("you sent this file: its author does not check it.")
+        self._check_not_sender(version)
         for vote in version.votes_of(version.turn):
             same = vote.person.account == person.account
             if same and (vote.person.name == person.name or not self.settings.shared_account):
@@ -299,6 +296,40 @@ class Desk:
                     "this account has voted on this version already.",
                     remedy="The second checker needs an account of the operating system of their own.",
                 )
+
+    def _check_not_sender(self, version: Version) -> None:
+        sent = any(
+            event.body.get("sent") and event.body.get("sha256") == version.sha256
+            for event in self._state.events
+            if event.kind == "received" and event.person.account == self.person.account
+        )
+        if sent:
+            raise RefusedActionError("you sent this file: its author does not check it.")
+
+    def accept(self, identity: str, asked: Mapping[str, Any]) -> None:
+        """Record that a checker trusts the guarantee of a version, or does no longer; it is audited again.
+
+        Raises
+        ------
+        RefusedActionError
+            If the person is no checker or the author, the reason is missing, or the state does not allow it.
+        """
+        accepted, reason = text_of(asked, "accepted") == "yes", text_of(asked, "trust")
+        if self.person.role != "checker":
+            raise RefusedActionError("only checkers accept a guarantee.", remedy="Wait for their decision.")
+        if accepted and not reason:
+            raise RefusedActionError(
+                "a reason is needed: no audit can verify a guarantee.",
+                remedy="Write how you checked the certificate and the training.",
+                field="trust",
+            )
+        with self.writing() as log:
+            file, version = self._current(identity, asked)
+            self._check_not_sender(version)
+            open_ = version.status(self.settings.needed) in ("waiting", "conflict")
+            if not open_ or accepted == (version.accepted is not None):
+                raise RefusedActionError("this is not possible in the present state.", stale=True)
+            self._append(log, "accepted", {**self._on(file, version), "accepted": accepted, "reason": reason})
 
     def ask(self, identity: str, asked: Mapping[str, Any]) -> None:
         """Record a question to the analyst; its items are those that were ticked."""
@@ -369,7 +400,7 @@ class Desk:
 
     def audit(self, version: Version) -> Any:
         """Return the last audit under the present policy and answers, None if there is none."""
-        now = (self.settings.policy_digest, digest_of(version.answers))
+        now = (self.settings.policy_digest, digest_of(version.inputs))
         return next((a for a in reversed(version.audits) if (a.policy_digest, a.answers) == now), None)
 
     def ready(self) -> list[FileState]:

@@ -246,7 +246,7 @@ def record_of(state: DeskState, desk: Desk, audience: str, signing: Signing | No
     return record
 
 
-PUBLIC = ("voted", "signed", "released", "returned", "withdrawn")
+PUBLIC = ("accepted", "voted", "signed", "released", "returned", "withdrawn")
 
 
 def _public_event(
@@ -279,6 +279,9 @@ def _public_event(
             return None
         base |= {"turn": body["turn"], "decision": DECISIONS[body["decision"]], "reason": body["reason"]}
         return base | {"note": body["note"]} if audience == "checkers" else base
+    if event.kind == "accepted":
+        base |= {"decision": "guarantee accepted" if body["accepted"] else "guarantee no longer accepted"}
+        return base | {"reason": body["reason"]}
     if event.kind in ("signed", "released"):
         named = [{"name": one["name"], "sha256": one["sha256"]} for one in body["files"]]
         stated = {name: body[name] for name in FIELDS if name in body}

@@ -416,6 +416,7 @@ class Screens:
             "certificate": self._certificate(file),
             "evidence": EVIDENCE,
             "present": file.id in desk.present(),
+            "accepts": status in ("waiting", "conflict") and desk.person.role == "checker",
             "waits": result is None,
             "drawn": self._audits.stored_bytes(version) and any(word in kind for word in DRAWN),
             "failed": next((said for key, said in self._audits.failed.items() if key[1] == version.sha256), ""),
@@ -433,6 +434,8 @@ class Screens:
         if kind in BESIDE or kind.endswith("certificate"):
             return True, "it is released with its model: a reason is needed"
         if audit.verdict == "within policy":
+            if version.accepted is not None:
+                return True, "by a guarantee that was accepted, not verified: a reason is needed"
             foreign = "the file can hold records beside its model: a reason is needed"
             return True, foreign if audit.foreign else "as the verdict says"
         if audit.verdict == "outside policy":

@@ -59,12 +59,25 @@ class Audit:
     """One audit of a version by the desk."""
 
     policy_digest: str
-    answers: str  # Digest of the answers that it used
+    answers: str  # Digest of the answers that it used, and of whether a guarantee was accepted
     verdict: str  # The verdict, or why there is none: ``not audited``
     result: str  # SHA-256 of the stored result
     closed: bool  # Whether it cannot be approved: the desk cannot say what the file holds
     foreign: bool  # Whether the file is not what Glassine writes of its model, so that it can hold records beside it
     at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """That a checker trusts the guarantee that a version claims, which no audit can verify."""
+
+    person: Person
+    reason: str
+    at: str
+
+
+ACCEPTED = "accept_guarantee"
+"""What an audit is told beside the answers: a key of policies."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -80,9 +93,15 @@ class Version:
     audits: list[Audit] = field(default_factory=list)
     questions: list[Asking] = field(default_factory=list)
     answers: dict[str, Any] = field(default_factory=dict)  # What the publisher stated, by option
+    accepted: Acceptance | None = None
     votes: list[Vote] = field(default_factory=list)
     ended: Literal["", "returned", "withdrawn", "signed", "released"] = ""
     changed: int = 0  # Number of the last event on it that is no vote of the present turn
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """What an audit of it is told: the answers, and whether its guarantee is accepted."""
+        return self.answers | ({} if self.accepted is None else {ACCEPTED: True})
 
     def votes_of(self, turn: int) -> list[Vote]:
         """Return the votes of one turn."""
@@ -249,6 +268,9 @@ class DeskState:
                 if question.number in body["questions"]:
                     question.answer, question.answered_by = body["text"], person
             version.answers |= body["stated"]
+        elif event.kind == "accepted":
+            made = Acceptance(person=person, reason=body["reason"], at=event.at)
+            version.accepted = made if body["accepted"] else None
         elif event.kind == "reopened":
             version.turn, version.ended = body["turn"], ""
         elif event.kind in ("returned", "withdrawn"):

@@ -204,13 +204,8 @@ class Workbench:
         if not attributes:
             raise RefusedActionError("there is no form yet.", remedy="Draft it first.")
         data = (json.dumps({"schema": "glassine.domain/1", "attributes": attributes}, indent=2) + "\n").encode()
-        checked = self._desk.own / f"upload-{os.urandom(8).hex()}.json"
-        checked.write_bytes(data)
-        try:
-            words = ("domain", "check", "domain.json")
-            done = await self._audits.workers.run(Job(words=words, reads={"domain.json": checked}))
-        finally:
-            checked.unlink()
+        words = ("domain", "check", "domain.json")
+        done = await self._audits.workers.run(Job(words=words, reads={}, gives={"domain.json": data}))
         if done.status != 0:
             raise RefusedActionError(done.message)
         name = await self._desk.folder.write_new(f"{os.path.splitext(file.name)[0]}-domain", ".json", data)
@@ -250,10 +245,7 @@ class Workbench:
         model, public = f"model{os.path.splitext(file.name)[1]}", f"domain{os.path.splitext(domain.name)[1]}"
         reads = {model: path, public: self._desk.folder.path / domain.name}
         digests = {model: file.now.sha256, public: domain.now.sha256}
-        policy = self._desk.settings
-        limits = "policy.toml" if policy.policy_bytes else policy.policy
-        if policy.policy_bytes:
-            reads[limits], digests[limits] = self._desk.own / policy.policy, policy.policy_digest
+        limits, gives = self._audits.limits(file.now.inputs)
         words, chosen = [model, public, limits], list[str]()
         if text_of(asked, "measured"):
             if not text_of(asked, "predicted"):
@@ -274,6 +266,7 @@ class Workbench:
             words=words,
             reads=reads,
             digests=digests,
+            gives=gives,
             module="glassine.desk.stops",
             watch=making.take,
             said=f"Copies of {file.name}",

@@ -65,6 +65,7 @@ class Job:
     words: Sequence[str]
     reads: Mapping[str, Path]  # Files to copy into its folder, with the hash that the copy must have
     digests: Mapping[str, str] = field(default_factory=dict)
+    gives: Mapping[str, bytes] = field(default_factory=dict)  # Files to write into its folder, by their content
     writes: Sequence[str] = ()
     module: str = "glassine"  # What is run; the command line by default
     # A folder inside its own, in which it runs and has what it reads: names that others chose are there alone, and
@@ -81,7 +82,7 @@ class Job:
 
     def __post_init__(self) -> None:
         own = () if self.inside else (".out", ".err", *(name.casefold() for name in self.writes))
-        for name, path in (*self.reads.items(), *((name, Path(name)) for name in self.opens)):
+        for name, path in (*self.reads.items(), *((name, Path(name)) for name in (*self.opens, *self.gives))):
             if os.path.basename(name) != name or name in ("", ".", "..") or name.casefold() in own:
                 raise DeskError(
                     f"a job cannot read a file of the name {quoted(name)}.", remedy="Rename the file.", path=path
@@ -222,6 +223,8 @@ class Workers:
             digest = await asyncio.to_thread(_copy, source, place / name)
             if digest != job.digests.get(name, digest):
                 raise DeskError(f"{name} changed while it was being read.", remedy="Look at it again.", path=source)
+        for name, data in job.gives.items():
+            await asyncio.to_thread((place / name).write_bytes, data)
         for name, handle in job.opens.items():
             (place / name).symlink_to(f"/dev/fd/{handle}")
         stopped = f"it took more than {SECONDS} seconds or too much memory."

@@ -1,0 +1,112 @@
+"""A checker accepts the guarantee of one file: who, when and why is recorded, and the verdict rests on it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from glassine import Category, Domain, Integer
+from glassine.desk import Desk
+from glassine.desk.auditing import Audits
+from glassine.desk.releasing import record_of
+from glassine.desk.state import ACCEPTED
+from glassine.errors import RefusedActionError
+from glassine.formats import write_model
+from glassine.learners import PrivateEBMClassifier
+from tests.desk.desks import BERG, LIND, OKAFOR, Served, bound, within
+
+DOMAIN = Domain({"age": Integer(18, 99, thresholds=tuple(range(25, 95, 5))), "sex": Category(("f", "m"))})
+WHY = "trained by the registry, and its ledger holds the charge"
+
+
+def write_private(path: Path) -> None:
+    random = np.random.default_rng(0)
+    records: dict[str, Any] = {"age": random.integers(18, 90, 300), "sex": random.choice(["f", "m"], 300)}
+    private = PrivateEBMClassifier(epsilon=1.0, domain=DOMAIN, classes=["no", "yes"])
+    write_model(private.fit(records, np.where(records["age"] > 50, "yes", "no")).model_, path)
+
+
+def verdict(served: Served) -> str:
+    file = next(one for one in served.app.desk.refresh().files.values() if one.name == "additive.json")
+    return str((served.app.audits.result(file.now) or {}).get("verdict", ""))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["", "accept_guarantee = false\nsmallest_leaf = 5\n"])
+def test_the_verdict_rests_on_a_guarantee_that_a_checker_accepts(folder: Path, policy: str) -> None:
+    write_private(folder / "additive.json")
+    (folder / ".glassine").mkdir()
+    if policy:
+        (folder / ".glassine" / "own.toml").write_text(policy)
+        (folder / ".glassine" / "desk.toml").write_text('policy = "own.toml"\n')
+    served = Served(folder, OKAFOR)
+    try:
+        served.audited("additive.json")
+        assert verdict(served) == "inconclusive"
+        identity, asked = bound(served.app.desk, "additive.json", accepted="yes", author="M. Lind")
+        assert "Accept the guarantee of this file" in served.ask("GET", f"/api/queue/{identity}")[1]
+        status, body, _ = served.ask("POST", f"/api/files/{identity}/accept", asked)
+        assert (status, "no audit can verify" in body) == (422, True)
+        assert served.ask("POST", f"/api/files/{identity}/accept", {**asked, "trust": WHY})[0] == 200
+        within(lambda: verdict(served) == "within policy")
+        page = served.ask("GET", f"/api/queue/{identity}")[1]
+        assert WHY in page
+        assert "Accept the guarantee of this file" not in page
+        # An approval says why: the verdict is not all that speaks for it.
+        _, asked = bound(served.app.desk, "additive.json", decision="approve", author="M. Lind")
+        status, body, _ = served.ask("POST", f"/api/files/{identity}/vote", asked)
+        assert (status, "rests on a guarantee" in body) == (422, True)
+        _, asked = bound(served.app.desk, "additive.json", accepted="no")
+        assert served.ask("POST", f"/api/files/{identity}/accept", asked)[0] == 200
+        within(lambda: verdict(served) == "inconclusive")
+        assert served.ask("POST", f"/api/files/{identity}/accept", asked)[0] == 409
+        shown = record_of(served.app.desk.refresh(), served.app.desk, "public")["events"]
+        assert [(one["decision"], one["reason"]) for one in shown] == [
+            ("guarantee accepted", WHY),
+            ("guarantee no longer accepted", ""),
+        ]
+    finally:
+        served.stop()
+
+
+def test_only_checkers_who_did_not_send_the_file_accept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassine.desk.desk.account_of", lambda number: "lind")
+    analyst = Desk(folder, LIND)
+    analyst.scan()
+    identity, asked = bound(analyst, "rules.txt", accepted="yes", trust=WHY)
+    with pytest.raises(RefusedActionError, match="only checkers"):
+        analyst.accept(identity, asked)
+    checker = Desk(folder, type(LIND)(account="lind", name="M. Lind", role="checker"))
+    with pytest.raises(RefusedActionError, match="its author does not check it"):
+        checker.accept(identity, asked)
+    other = Desk(folder, BERG)
+    other.accept(identity, asked)
+    accepted = other.file(identity).now.accepted
+    assert accepted is not None
+    assert (accepted.person, accepted.reason) == (BERG, WHY)
+    # What was accepted of these bytes says nothing of others.
+    (folder / "rules.txt").write_text("if [a] then [b] ([30 ; 1] examples)\n")
+    other.scan()
+    assert other.file(identity).now.accepted is None
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "smallest_leaf = 5\n",
+        '"accept_guarantee"=false\nsmallest_leaf = 5',
+        "smallest_leaf = 5\naccept_guarantee = true #",
+    ],
+)
+def test_a_policy_of_one_file_accepts_and_keeps_its_limits(folder: Path, own: str) -> None:
+    (folder / ".glassine").mkdir()
+    (folder / ".glassine" / "own.toml").write_text(own)
+    (folder / ".glassine" / "desk.toml").write_text('policy = "own.toml"\n')
+    audits = Audits(Desk(folder, OKAFOR))
+    name, gives = audits.limits({ACCEPTED: True})
+    assert tomllib.loads(gives[name].decode()) == {"accept_guarantee": True, "smallest_leaf": 5}
+    assert audits.limits({})[1][name] == own.encode()
