@@ -50,7 +50,7 @@ def look(desk: Desk, *, foreign: bool = False) -> None:
                 {
                     "policy": "default",
                     "policy_sha256": desk.settings.policy_digest,
-                    "answers": digest_of(file.now.answers),
+                    "answers": digest_of(file.now.inputs),
                     "verdict": "outside policy" if b"[1 ; 0]" in desk.folder.read(file.name, 1000) else "within policy",
                     "result": "0" * 64,
                     "foreign": foreign,
