@@ -77,7 +77,7 @@ class Acceptance:
 
 
 ACCEPTED = "accept_guarantee"
-"""What an audit is told beside the answers: a key of policies."""
+"""What an audit takes beside the answers: a key of policies."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class Version:
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """What an audit of it is told: the answers, and whether its guarantee is accepted."""
+        """What an audit of it takes: the answers, and whether its guarantee is accepted."""
         return self.answers | ({} if self.accepted is None else {ACCEPTED: True})
 
     def votes_of(self, turn: int) -> list[Vote]:

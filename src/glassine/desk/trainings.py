@@ -30,7 +30,7 @@ MOST = 256_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Training:
+class PrivateTraining:
     """What a press asks for."""
 
     key: str
@@ -60,7 +60,7 @@ class Trainings:
     """The private trainings of one desk.
 
     Guarantee: a press charges the ledger at most once. A model that a worker finished is in the desk's own folder
-    before the worker ends, whatever is killed then, and stays there until the folder has it.
+    before the worker ends, and stays there until the folder has it.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class Trainings:
 
     # Inside
 
-    def _asked(self, asked: Mapping[str, Any]) -> Training:
+    def _asked(self, asked: Mapping[str, Any]) -> PrivateTraining:
         values = {name: text_of(asked, name) for name in ("key", "kind", "target", "account", "epsilon")}
         for name, needed in (("target", "a column to predict"), ("account", "a dataset of the ledger")):
             if not values[name]:
@@ -153,7 +153,7 @@ class Trainings:
         if not (key.isascii() and key.isalnum() and len(key) <= 64):
             raise RefusedActionError("a press needs a key of letters and digits.", remedy="Press on a new page.")
         domain, ledger = (chosen_file(self._desk, text_of(asked, name)) for name in ("domain", "ledger"))
-        return Training(
+        return PrivateTraining(
             key=key,
             kind=values["kind"],
             target=values["target"],
@@ -197,7 +197,7 @@ class Trainings:
             raise
         return place
 
-    async def _train(self, training: Training, place: int) -> str:
+    async def _train(self, training: PrivateTraining, place: int) -> str:
         """Run the worker, and return why it made no model; empty if it made one."""
         desk = self._desk
         public = f"domain{os.path.splitext(training.domain)[1]}"
