@@ -247,8 +247,8 @@ class Screens:
             self._desk.record("exported", {"audience": audience})
             return text.encode(), _download("application/json", f"record-{audience}.json")
         if what == "training":
-            held = self._workbench.trainings.held(str(asked.get("key", "")))
-            return held, _download("application/json", "private-model-and-certificate.json")
+            both = self._workbench.trainings.download(str(asked.get("key", "")))
+            return both, _download("application/json", "private-model-and-certificate.json")
         file = self._desk.file(str(asked.get("file", "")))
         if what == "report":
             result = self._audits.result(file.now)

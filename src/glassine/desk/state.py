@@ -198,8 +198,8 @@ class DeskState:
             if "column" in body:
                 self.seen.setdefault(body["column"], event.at)
         elif event.kind == "charged":
-            known = self.charges.get(body["key"], {"at": event.at, "account": person.account})
-            self.charges[body["key"]] = {**known, **body}
+            earlier = self.charges.get(body["key"], {"at": event.at, "account": person.account})
+            self.charges[body["key"]] = {**earlier, **body}
         elif (version := self.version(body)) is not None:
             self._change(version, event)
 

@@ -79,7 +79,7 @@ class Trainings:
 
     def unended(self) -> list[dict[str, Any]]:
         """Return the trainings that began and are not recorded as ended, with what is there of each, in a word."""
-        return [one | {"found": self._found(one["key"])} for one in self._desk.state.unended(self._running)]
+        return [one | {"found": self._progress(one["key"])} for one in self._desk.state.unended(self._running)]
 
     def failed(self) -> dict[str, Any] | None:
         """Return the last training, if it made no model."""
@@ -118,10 +118,10 @@ class Trainings:
         body = next((one for one in self._desk.state.unended(self._running) if one["key"] == key), None)
         if body is None:
             raise RefusedActionError("this training has ended, or it runs here.", remedy="Look at the page again.")
-        found = self._found(key)
-        if found == "running":
+        progress = self._progress(key)
+        if progress == "running":
             raise RefusedActionError("this training runs at another desk.", remedy="Wait until it has ended.")
-        if found == "another":
+        if progress == "another":
             raise RefusedActionError(
                 f"the account {body['account']!r} trained it and holds what it made.",
                 remedy="Open the desk with that account.",
@@ -129,9 +129,9 @@ class Trainings:
         event = {name: value for name, value in body.items() if name not in ("at", "account", "phase")}
         return await self._end(event, "the desk ended first.")
 
-    def held(self, key: str) -> bytes:
+    def download(self, key: str) -> bytes:
         """Return model and certificate of a training that could not be written into the folder, as one JSON object."""
-        texts = self._made(key)
+        texts = self._files_of(key)
         if MODEL not in texts:
             raise RefusedActionError("there is no model of this training.")
         return json.dumps({name.partition(".")[0]: json.loads(data) for name, data in texts.items()}, indent=2).encode()
@@ -243,17 +243,17 @@ class Trainings:
     async def _end(self, body: Mapping[str, Any], failure: str) -> dict[str, Any]:
         """Write what a training made into the folder, or record that it made nothing, with what was charged."""
         key, desk = body["key"], self._desk
-        made = self._made(key)
+        made = self._files_of(key)
         if MODEL not in made:
-            said = f"No model was written: {failure} {await self._said_of_charge(body)}"
+            said = f"No model was written: {failure} {await self._charge_text(body)}"
             desk.record("charged", {**body, "phase": "failed", "text": said[:1000]})
             self._forget(key)
             raise RefusedActionError(said)
         try:
-            name = await self._written(f"private-{body.get('kind', 'model')}", made[MODEL])
+            name = await self._write_once(f"private-{body.get('kind', 'model')}", made[MODEL])
             names = [name]
             if CERTIFICATE in made:
-                names.append(await self._written(f"{os.path.splitext(name)[0]}.certificate", made[CERTIFICATE]))
+                names.append(await self._write_once(f"{os.path.splitext(name)[0]}.certificate", made[CERTIFICATE]))
         except (GlassineError, OSError) as error:
             why = error.message if isinstance(error, GlassineError) else f"{error.strerror or error}."
             raise RefusedActionError(
@@ -265,7 +265,7 @@ class Trainings:
         self._forget(key)
         return {"written": written}
 
-    async def _written(self, stem: str, data: bytes) -> str:
+    async def _write_once(self, stem: str, data: bytes) -> str:
         """Return the name of a file of the folder with these bytes, a new one if a desk that ended wrote none."""
         for one in self._desk.folder.files():
             if one.name.startswith(stem) and one.size == len(data):
@@ -274,7 +274,7 @@ class Trainings:
                         return one.name
         return await self._desk.folder.write_new(stem, ".json", data)
 
-    async def _said_of_charge(self, body: Mapping[str, Any]) -> str:
+    async def _charge_text(self, body: Mapping[str, Any]) -> str:
         """Return in words what the ledger says of a training: whether it was charged."""
         if "before" not in body:
             return "The budget may have been charged: read the ledger."
@@ -304,7 +304,7 @@ class Trainings:
         charges: list[dict[str, Any]] = json.loads(done.out)["datasets"][0]["charges"]
         return charges
 
-    def _found(self, key: str) -> str:
+    def _progress(self, key: str) -> str:
         """Return what there is of a training: ``model``, ``running``, of ``another`` account, or nothing."""
         if MODEL in self._unwritten.get(key, ()):
             return "model"
@@ -329,7 +329,7 @@ class Trainings:
             raise PermissionError("it is another account's")
         return place
 
-    def _made(self, key: str) -> dict[str, bytes]:
+    def _files_of(self, key: str) -> dict[str, bytes]:
         """Return what a training made, by name."""
         made = dict(self._unwritten.get(key, {}))
         with suppress(OSError):
