@@ -13,10 +13,14 @@ from glassine import AuditSettings, Policy, audit
 from glassine.auditing.findings import Findings
 from glassine.auditing.findings.regression import RegressionFinding
 from glassine.auditing.statements import Statements
-from glassine.domain import Binary, Category, Domain, Real
+from glassine.domain import Binary, Category, Domain, Integer, Real
+from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidModelError
 from glassine.formats import as_model, load_file, load_model
 from glassine.models import Effect, Equal, FitStatistics, Power, RegressionModel
+from glassine.models.effects import Factor
+from glassine.models.indicators import CANONICAL, indicator_bounds
+from glassine.records.arrays import Array
 from glassine.report import render_html, render_text
 from glassine.scrubbing.scrub import scrub
 from tests.formats.test_regressions import DOMAIN, FILES, RECORDS
@@ -109,8 +113,10 @@ def test_the_norm_is_unknown_where_nobody_says_which_columns_are_of_0_and_1() ->
     [("r_lm.txt", 2), ("general_cox.pmml", 61), ("r_saturated.txt", 46), ("sm_ols.txt", 0), ("r_cox.txt", 0)],
 )
 def test_values_of_single_records_are_counted(name: str, number: int) -> None:
-    check = next(c for c in audit(load_model(FILES / name)).checks if c.rule == "fitted_values")
-    rows = load_model(FILES / name)
+    # Of a Cox regression, R does not say that it converged.
+    settings = AuditSettings(statements=Statements(errors="model" if name == "r_cox.txt" else None))
+    rows = load_model(FILES / name, DOMAIN)
+    check = next(c for c in audit(rows, domain=DOMAIN, settings=settings).checks if c.rule == "fitted_values")
     assert isinstance(rows, RegressionModel)
     expected = len(rows.fit.baseline) if name == "general_cox.pmml" else number
     assert check.measured == expected
@@ -184,7 +190,11 @@ def test_a_scrubbed_copy_has_coefficients_of_half_an_error_and_nothing_beside(na
         assert abs(after.coefficients[0] - before.coefficients[0]) <= half / 2 * (1 + 1e-9)
         assert before.errors[0] <= after.errors[0] <= before.errors[0] * 1.1
     assert (copy.fit.published, copy.fit.n_residuals, copy.fit.baseline) == ((), 0, ())
-    assert status(audit(copy, domain=DOMAIN)).get("fitted_values") == "pass"
+    # The last two do not say of which kind their errors are, so that nothing bounds a column until it is stated.
+    says = name in ("r_logit.txt", "sm_ols.txt")
+    assert status(audit(copy, domain=DOMAIN)).get("fitted_values") == ("pass" if says else "unknown")
+    settings = AuditSettings(statements=Statements(family=copy.fit.family or "binomial", errors="model"))
+    assert status(audit(copy, domain=DOMAIN, settings=settings)).get("fitted_values") == "pass"
 
 
 def test_a_scrubbed_cox_model_has_no_baseline_rows() -> None:
@@ -287,9 +297,158 @@ def test_the_outcome_of_a_record_that_is_alone_in_a_column_follows(alone: int, b
     domain = Domain({"age": Real(0, 1), "clinic": Binary()})
     assert status(audit(model, domain=domain))["fitted_values"] == by_file
     assert status(audit(model, data, "y", domain=domain))["fitted_values"] == by_records
-    shrunk = replace(model, fit=replace(model.fit, penalized=None))
-    expected = {"fail": "unknown"}.get(by_records, by_records)
-    assert status(audit(shrunk, data, "y", domain=domain))["fitted_values"] == expected
+    # Under a penalty it follows for someone who knows its strength, and no error bounds the column.
+    for penalized in (True, None):
+        shrunk = replace(model, fit=replace(model.fit, penalized=penalized))
+        assert status(audit(shrunk, data, "y", domain=domain))["fitted_values"] == by_records
+        assert status(audit(shrunk, domain=domain))["fitted_values"] == "unknown"
+
+
+CODINGS: dict[str, tuple[Attribute | None, Factor]] = {
+    "of 0/1": (Binary(), Power(attribute="few")),
+    "a category": (Category((0, 1)), Equal(attribute="few", value=1)),
+    "a whole number of two values": (Integer(0, 1), Power(attribute="few")),
+    "a whole number": (Integer(0, 9), Power(attribute="few")),
+    "a real number": (Real(0, 100), Power(attribute="few")),
+    "with a step": (Real(-1, 1, resolution=0.5), Power(attribute="few")),
+    "with a code": (Integer(1, 9, codes={0: "none"}), Power(attribute="few")),
+    "not declared": (None, Power(attribute="few")),
+}
+FITS: dict[str, dict[str, Any]] = {
+    "by the model": {},
+    "robust": {"errors": "robust"},
+    "of an unknown kind": {"errors": ""},
+    "of a penalty": {"penalized": True},
+    "of a fit that may have a penalty": {"penalized": None},
+    "of a fit with weights": {"special": ("weights",)},
+    "of no known convergence": {"converged": None},
+}
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("with_errors", [True, False])
+def test_no_file_passes_whose_column_may_hold_one_person(coding: str, fit: str, with_errors: bool) -> None:
+    """However the column is declared, whatever the errors are; with many people, errors by the model pass it."""
+    attribute, factor = CODINGS[coding]
+    domain = Domain({"age": Real(17, 90)} | ({} if attribute is None else {"few": attribute}))
+    age = np.linspace(17.0, 90.0, 2_000)
+    passed = []
+    for n in (1, 1_000):
+        model, data = fitted_line({"age": age, "few": (np.arange(2_000) < n).astype(float)}, **FITS[fit])
+        effects = tuple(replace(effect, errors=effect.errors if with_errors else None) for effect in model.effects)
+        model = replace(model, effects=(effects[0], replace(effects[1], factors=(factor,))))
+        check = next(c for c in audit(model, domain=domain).checks if c.rule == "fitted_values")
+        passed.append(check.status == "pass")
+        assert passed[-1] or (check.status == "unknown" and "few" in check.meaning)
+        assert status(audit(model, data, "y", domain=domain))["fitted_values"] == ("fail" if n == 1 else "pass")
+    # Of a range of 100, a thousand people at 1 are no proof: they weigh as much as one person at 32.
+    proved = fit == "by the model" and with_errors and coding not in ("a real number", "not declared")
+    assert passed == [False, proved]
+
+
+@pytest.mark.parametrize("link", ["logit", "softmax", "log"])
+@pytest.mark.parametrize(("n", "outcome", "expected"), [(1, 0, "fail"), (6, 0, "fail"), (6, None, "pass"), (6, 1, "")])
+def test_people_of_a_column_who_share_an_outcome_are_counted_under_a_penalty(
+    link: str, n: int, outcome: int | None, expected: str
+) -> None:
+    """The coefficient states the sum of their outcomes, less what the penalty adds."""
+    rng = np.random.default_rng(0)
+    y, few = rng.integers(0, 2, 400), np.arange(400) < n
+    y[:n] = np.arange(n) % 2 if outcome is None else outcome
+    outputs = 2 if link == "softmax" else 1
+    effect = Effect(name="few", factors=(Power(attribute="few"),), coefficients=(-0.8,) * outputs)
+    family = {"logit": "binomial", "softmax": "multinomial", "log": "poisson"}[link]
+    model = RegressionModel(
+        attributes=("few",),
+        effects=(effect,),
+        intercept=(0.1,) * outputs,
+        link=link,
+        classes=None if link == "log" else (0, 1),
+        fit=FitStatistics(family=family, n_records=400, n_parameters=2, penalized=True),
+    )
+    data = pl.DataFrame({"few": few.astype(int), "y": y})
+    check = next(c for c in audit(model, data, "y").checks if c.rule == "fitted_values")
+    # Counts of 1 may be 0 and 2.
+    assert check.status == (expected or ("pass" if link == "log" else "fail"))
+    if check.status == "fail":
+        assert check.measured == n
+        assert "strength of a penalty" in check.meaning
+    bare = replace(model, effects=(replace(effect, coefficients=(0.0,) * outputs),))
+    assert status(audit(bare, data, "y"))["fitted_values"] == "pass"
+
+
+def test_a_number_that_is_0_for_all_but_a_few_is_a_column_of_those() -> None:
+    few = np.where(np.arange(400) < 4, np.arange(400) + 1.0, 0.0)
+    model, data = fitted_line({"age": np.linspace(1, 2, 400), "gain": few})
+    assert status(audit(model, data, "y", policy=NORM))["smallest_leaf"] == "fail"
+
+
+@pytest.mark.parametrize(("n", "expected"), [(4, "unknown"), (200, "pass")])
+def test_a_number_of_two_values_is_of_0_and_1_in_another_unit(n: int, expected: str) -> None:
+    model, _ = fitted_line({"age": np.linspace(1, 2, 400), "sex": 1.0 + (np.arange(400) < n)})
+    domain = Domain({"age": Real(1, 2), "sex": Integer(1, 2)})
+    assert status(audit(model, domain=domain, policy=NORM))["smallest_leaf"] == expected
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])
+def test_errors_bound_the_records_of_a_number_of_a_known_range(family: str) -> None:
+    """As many are off its least value, and off its largest, as the bound says: of the rarer outcome, or of counts."""
+    rng, tight = np.random.default_rng(11), 0
+    for draw in range(120):
+        n, low = 300, float(rng.choice([0.0, -3.0, 5.0]))
+        share, span = float(rng.choice([0.02, 0.1, 0.6])), float(rng.choice([0.5, 1.0, 7.0]))
+        x = np.where(rng.random(n) < share, low + span * rng.choice([rng.random(n), np.ones(n)]), low)
+        design = np.column_stack([np.ones(n), rng.normal(size=n), x])
+        b, y, errors, scale = newton(design, 0.4 * design[:, 1], family, rng)
+        if b is None or np.linalg.matrix_rank(design) < 3:
+            continue
+        domain = Domain({"age": Real(-9, 9), "x": Real(low, low + span)})
+        facts: dict[str, Any] = {"family": family, "errors": "model", "penalized": False, "converged": True}
+        facts |= {"dispersion": "estimated", "scale": scale} if family == "gaussian" else {"dispersion": "fixed"}
+        effects = tuple(
+            Effect(name=name, factors=(Power(attribute=name),), coefficients=(float(value),), errors=(float(error),))
+            for name, value, error in zip(("age", "x"), b[1:], errors[1:], strict=True)
+        )
+        model = RegressionModel(
+            attributes=("age", "x"),
+            effects=effects,
+            intercept=(float(b[0]),),
+            link=CANONICAL[family],
+            classes=(0, 1) if family == "binomial" else None,
+            fit=FitStatistics(**facts),
+        )
+        bound = indicator_bounds(model, domain, every=True)[1]
+        assert bound is not None
+        for own in (x > low, x < low + span):
+            ones, of = y[own].sum(), own.sum()
+            assert bound <= {"gaussian": of, "binomial": min(ones, of - ones), "poisson": ones}[family], draw
+        tight += bound >= 2
+        assert indicator_bounds(model, every=True) == (None, None)
+    assert tight > 20
+
+
+def newton(x: Array, center: Array, family: str, rng: np.random.Generator) -> tuple[Array | None, Array, Array, float]:
+    """Return a fit by maximum likelihood to outcomes that are drawn, their errors and the residual variance."""
+    n = len(x)
+    if family == "gaussian":
+        y = np.asarray(center + rng.normal(size=n), dtype=float)
+        b = np.asarray(np.linalg.lstsq(x, y, rcond=None)[0])
+        scale = float(((y - x @ b) ** 2).sum() / (n - x.shape[1]))
+        return b, y, np.asarray(np.sqrt(scale * np.diag(np.linalg.pinv(x.T @ x)))), scale
+    logistic = family == "binomial"
+    drawn = rng.random(n) < 1 / (1 + np.exp(-center)) if logistic else rng.poisson(np.exp(center))
+    y, b = np.asarray(drawn, dtype=float), np.zeros(x.shape[1])
+    for _ in range(50):
+        scores = np.clip(x @ b, -30, 30)
+        mean = 1 / (1 + np.exp(-scores)) if logistic else np.exp(scores)
+        weights = np.maximum(mean * (1 - mean) if logistic else mean, 1e-12)
+        inverse = np.linalg.pinv((x * weights[:, None]).T @ x)
+        step = inverse @ x.T @ (y - mean)
+        b = np.asarray(b + np.clip(step, -3, 3))
+        if np.abs(step).max() < 1e-10:
+            return b, y, np.asarray(np.sqrt(np.diag(inverse))), 1.0
+    return None, y, b, 1.0
 
 
 @pytest.mark.parametrize("values", [(0.0, 3.7), (1.0, 2.0)])
@@ -319,7 +478,9 @@ def test_a_number_within_a_category_has_the_records_of_the_category(n: int, expe
 @pytest.mark.parametrize(("likelihood", "expected"), [(-0.6, "fail"), (-0.7, "pass"), (None, "pass")])
 def test_a_likelihood_near_one_gives_every_outcome(likelihood: float | None, expected: str) -> None:
     # -log 2 is -.693: above it, no outcome has a fitted probability of one half or less.
-    findings = audit(made(800, 2, log_likelihood=likelihood))
+    # Numbers that everyone has, so that no column is of a single record.
+    domain = Domain({"x0": Real(1, 2), "x1": Real(-2, -1)})
+    findings = audit(made(800, 2, log_likelihood=likelihood), domain=domain)
     assert status(findings)["fitted_values"] == expected
 
 

@@ -9,10 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from glassine.domain import Domain, Integer, Real
-from glassine.models.effects import Effect
-from glassine.models.indicators import indicator_bounds
-from glassine.models.regression import FitStatistics, RegressionModel
-from glassine.records.arrays import Array, Bools
+from glassine.errors import parameter
+from glassine.models.effects import Effect, has_two_values
+from glassine.models.indicators import ends_of, indicator_bounds, not_bounded, range_of
+from glassine.models.regression import OF_CLASSES, FitStatistics, RegressionModel
+from glassine.records.arrays import AnyArray, Array, Bools
 
 PERFECT = 1 - 1e-12
 """R squared from which a fit is exact, up to the printed digits."""
@@ -20,15 +21,18 @@ WHOLE = 1 - 1e-9
 """Leverage from which a record's outcome alone makes its fitted value, up to rounding."""
 NO_SPREAD = 1e-6
 """Variance of an outcome at its fitted value below which it is certain."""
-UNLESS_SHRUNK = (
-    "Outcomes of records that are alone in a column follow, unless a penalty was used, which the file does not say."
-)
 LIKELIEST = -math.log(2)
 """Log-likelihood above which each outcome has a fitted probability of more than one half."""
 MAY_FOLLOW = (
     "By its standard error, the column {name} may hold {who}. Whether it does is not known without the training "
     "records."
 )
+NOT_BOUNDED = "The column {name} may hold {who}, whose outcome follows then. {reason} Pass the training records{or_}."
+OF_NO_ERROR = "The file has no standard error of it, which would bound their number."
+OF_NO_RANGE = "How far its values reach is not known."
+OF_NO_FIT = "Its standard error is none of a fit by maximum likelihood."
+OR_DECLARE = ", or a domain that declares its values"
+OR_STATE = f", or state {parameter('errors', 'model')} if the publisher says that errors follow from the model"
 OF_A_CATEGORY = (
     "The column {name} is a product, which may be 0 for all records but one. Whether it is so is not known without the "
     "training records, or a domain that declares both as numbers."
@@ -59,12 +63,20 @@ class Fitted:
 
 
 def is_number(effect: Effect, domain: Domain | None) -> bool:
-    """Return whether a domain declares all attributes of a product as numbers that are not of 0/1.
+    """Return whether a domain declares all attributes of a product as numbers of more than two values.
 
     A number times a category is 0 for all records but those of the category, however few they are.
     """
     declared = [domain[name] if domain is not None and name in domain else None for name in effect.attributes]
-    return all(isinstance(attribute, Integer | Real) for attribute in declared)
+    return all(isinstance(attribute, Integer | Real) and not has_two_values(attribute) for attribute in declared)
+
+
+def is_of_everyone(effect: Effect, domain: Domain | None) -> bool:
+    """Return whether a column is declared as numbers that everyone has: none of them can be zero."""
+    if domain is None or not is_number(effect, domain):
+        return False
+    ends = [ends_of(factor, domain) for factor in effect.factors]
+    return all(own is not None and (own[0] > 0 or own[1] < 0) for own in ends)
 
 
 def is_exact(fit: FitStatistics) -> bool:
@@ -100,31 +112,88 @@ def single_values(fit: FitStatistics) -> tuple[int, tuple[str, ...]]:
     return number, tuple(reasons)
 
 
-def certain_outcomes(model: RegressionModel, fitted: Fitted | None) -> int:
-    """Return of how many training records the outcome follows: it alone makes the fitted value, or has no spread."""
-    if (
-        fitted is None
-        or fitted.weights is None
-        or fitted.leverage is None
-        or (model.link == "log" and model.fit.family != "poisson")
-    ):
+def certain_outcomes(model: RegressionModel, fitted: Fitted | None, outcomes: AnyArray | None) -> int:
+    """Return of how many training records the outcome follows from the coefficients, for someone with their columns.
+
+    It alone makes the fitted value, or has no spread. Or it follows from the score equation of a column of 0/1, which
+    states the sum of the outcomes of each of its values, less what a penalty adds to it: if all of them are one.
+
+    Parameters
+    ----------
+    model : RegressionModel
+        The model.
+    fitted : Fitted or None
+        The model beside its training records.
+    outcomes : ndarray of shape (n,), optional
+        Their outcomes; without them, only records that are alone in a column count.
+    """
+    if fitted is None or (model.link == "log" and model.fit.family not in ("poisson", "")):
         return 0
-    if model.link == "identity":
-        return 0 if model.fit.penalized else int((fitted.leverage > WHOLE).sum())
-    return int((fitted.weights < NO_SPREAD).sum())
+    follows = np.zeros(len(fitted.design), dtype=bool)
+    if model.link == "identity" and fitted.leverage is not None and not model.fit.penalized:
+        follows |= fitted.leverage > WHOLE
+    elif model.link != "identity" and fitted.weights is not None:
+        follows |= fitted.weights < NO_SPREAD
+    if model.link:
+        for column, effect in zip(fitted.design[:, 1:].T, model.effects, strict=True):
+            # Of a coefficient that a penalty made 0, the sum is known up to an interval.
+            if any(effect.coefficients):
+                follows |= _of_one_outcome(column, outcomes, model, whole=bool(fitted.design[0, 0]))
+    return int(follows.sum())
+
+
+def _of_one_outcome(column: Array, outcomes: AnyArray | None, model: RegressionModel, *, whole: bool) -> Bools:
+    """Return which records are alone with their value of a column of two values, or share it with one outcome.
+
+    Of numbers, a sum says each of them only if there is one; of counts, also if it is zero.
+    """
+    values, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
+    found = np.zeros(len(column), dtype=bool)
+    if len(values) != 2:
+        return found
+    for code, value in enumerate(values):
+        # Without an intercept, no equation is of the records at zero.
+        if not whole and value == 0:
+            continue
+        own = codes == code
+        alone = bool(counts[code] == 1)
+        # Of a Cox regression, the outcome is a time, and whether the event occurred stands elsewhere.
+        if not alone and outcomes is not None and model.link not in ("identity", "cox"):
+            distinct = np.unique(outcomes[own])
+            alone = len(distinct) == 1 and (model.link in OF_CLASSES or distinct[0] == 0)
+        if alone:
+            found |= own
+    return found
 
 
 def may_follow(model: RegressionModel, domain: Domain | None) -> str:
-    """Return why outcomes may follow from a file alone: a column may hold one record, or records of one outcome."""
+    """Return why outcomes may follow from a file alone: a column may hold one record, or records of one outcome.
+
+    A column that nothing bounds may, whether errors are robust, of a penalty, or not published. Numbers that everyone
+    has do not: one person's would be that of no other only if all others shared theirs.
+    """
     if model.fit.converged is False:
         return NOT_CONVERGED
     # Of a linear regression, the value of a record that is alone follows; of others, an outcome that all have.
     least, who = (2, "one record") if model.fit.family == "gaussian" else (1, "records of one outcome alone")
     for effect, bound in zip(model.effects, indicator_bounds(model, domain, every=True), strict=True):
-        if is_number(effect, domain):
+        if is_of_everyone(effect, domain) or not any(effect.coefficients):
             continue
-        if len(effect.factors) > 1 and not effect.is_indicator(domain):
+        if len(effect.factors) > 1 and not effect.is_indicator(domain) and not is_number(effect, domain):
             return OF_A_CATEGORY.format(name=effect.name)
-        if bound is not None and bound < least:
+        if bound is None:
+            reason, way = _unbounded(model, effect, domain)
+            return NOT_BOUNDED.format(name=effect.name, who=who, reason=reason, or_=way)
+        if bound < least:
             return MAY_FOLLOW.format(name=effect.name, who=who)
     return ""
+
+
+def _unbounded(model: RegressionModel, effect: Effect, domain: Domain | None) -> tuple[str, str]:
+    """Return why nothing bounds the records of a column, and what else than the records would."""
+    if effect.errors is None:
+        return OF_NO_ERROR, ""
+    if reason := not_bounded(model):
+        states = model.fit.errors != "robust" and not not_bounded(model.stated(errors="model"))
+        return reason, OR_STATE if states else ""
+    return (OF_NO_RANGE, OR_DECLARE) if range_of(model, effect, domain) is None else (OF_NO_FIT, "")

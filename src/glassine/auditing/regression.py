@@ -15,7 +15,6 @@ from glassine.auditing.facts import EffectiveParameters, Fact, FittedValues, Ina
 from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding, ModelSummary
 from glassine.auditing.findings.regression import ColumnFinding, RegressionFinding
 from glassine.auditing.following import (
-    UNLESS_SHRUNK,
     Fitted,
     certain_outcomes,
     is_exact,
@@ -38,7 +37,7 @@ from glassine.models.effects import Equal
 from glassine.models.implied import advantage_of_parameters, effective_parameters
 from glassine.models.indicators import indicator_bounds, not_bounded
 from glassine.models.regression import RegressionModel
-from glassine.records.arrays import Array
+from glassine.records.arrays import AnyArray, Array
 
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
@@ -111,6 +110,14 @@ class RegressionSubject(ModelSubject):
         # Of a penalty of unknown strength, that of no penalty bounds it from above.
         return effective_parameters(fitted.design, fitted.weights, np.zeros(fitted.design.shape[1]))
 
+    @cached_property
+    def outcomes(self) -> AnyArray | None:
+        """Outcomes of the records without a gap, shape (n,); None where they are not given."""
+        fitted, table, target = self.fitted, self.table, self.inputs.target
+        if fitted is None or table is None or target not in table.arrays:
+            return None
+        return np.asarray(table.arrays[target][fitted.complete])
+
     @property
     def n_records(self) -> int | None:
         """Training records, or people: counted in the records that were given, else as the file or a statement says."""
@@ -155,11 +162,15 @@ class RegressionSubject(ModelSubject):
 
 
 def _fewer(values: Array, of_category: bool) -> int | None:
-    """Return how many records lack the most frequent value of a column of two values, or of a category's."""
+    """Return how many records lack the most frequent value: of a category, two values, or one that most records have.
+
+    A number that is 0 for all but a few is a column of those few.
+    """
     distinct, counts = np.unique(values, return_counts=True)
-    if not (of_category or len(distinct) == 2 or np.isin(distinct, (0.0, 1.0)).all()):
+    most = int(counts.max(initial=0))
+    if not (of_category or len(distinct) == 2 or 2 * most > len(values) or np.isin(distinct, (0.0, 1.0)).all()):
         return None
-    return int(len(values) - counts.max(initial=0))
+    return len(values) - most
 
 
 def _fitted(model: RegressionModel, table: RecordTable, target: str | None) -> Fitted:
@@ -282,14 +293,12 @@ def _sizes(subject: RegressionSubject) -> Fact[Sizes]:
 def _values(subject: RegressionSubject) -> Fact[FittedValues]:
     """Return how many values of single records are published beside the coefficients, or follow from them."""
     number, reasons = single_values(subject.model.fit)
-    certain = certain_outcomes(subject.model, subject.fitted)
-    if certain and subject.model.fit.penalized is None and subject.model.link == "identity":
-        return Measured(FittedValues(number=number, reasons=reasons, unsettled=UNLESS_SHRUNK))
+    certain = certain_outcomes(subject.model, subject.fitted, subject.outcomes)
     if certain:
         number += certain
-        reasons += (
-            f"The outcomes of {certain:,} {'record' if certain == 1 else 'records'} follow from their columns.",
-        )
+        known = "" if subject.model.fit.penalized is False else ", for someone who knows the strength of a penalty"
+        noun = "record" if certain == 1 else "records"
+        reasons += (f"The outcomes of {certain:,} {noun} follow from their columns{known}.",)
     single, unsettled = _baseline(subject)
     unsettled = unsettled or (
         subject.doubt if subject.fitted is not None else may_follow(subject.model, subject.domain)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from glassine.domain import Binary, Domain
-from glassine.domain.attributes import Scalar, is_scalar
+from glassine.domain import Binary, Domain, Integer, Real
+from glassine.domain.attributes import Attribute, Scalar, is_scalar
 from glassine.errors import InvalidModelError
 from glassine.models.terms import LARGEST_SCORE, finite_array
 
@@ -111,12 +111,25 @@ class Effect:
         return tuple(dict.fromkeys(factor.attribute for factor in self.factors))
 
     def is_indicator(self, domain: Domain | None = None) -> bool:
-        """Return whether the file, or the domain, says that the column is of 0/1."""
+        """Return whether the file, or the domain, says that the column is of 0/1, or of two numbers: another unit."""
+        declared = [_declared(factor, domain) for factor in self.factors]
+        if len(declared) == 1 and isinstance(declared[0], Integer | Real):
+            return has_two_values(declared[0])
         return all(
-            isinstance(factor, Equal)
-            or (domain is not None and factor.attribute in domain and isinstance(domain[factor.attribute], Binary))
-            for factor in self.factors
+            isinstance(factor, Equal) or isinstance(attribute, Binary)
+            for factor, attribute in zip(self.factors, declared, strict=True)
         )
+
+
+def has_two_values(attribute: Attribute | None) -> bool:
+    """Return whether an attribute is declared as a number of two values, a missing one aside."""
+    return (
+        isinstance(attribute, Integer | Real) and attribute.size is not None and attribute.size - attribute.missing == 2
+    )
+
+
+def _declared(factor: Factor, domain: Domain | None) -> Attribute | None:
+    return domain[factor.attribute] if domain is not None and factor.attribute in domain else None
 
 
 def numbers_of(values: object, what: str) -> tuple[float, ...]:

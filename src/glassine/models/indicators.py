@@ -1,10 +1,11 @@
-"""What standard errors reveal of a column of 0/1: a number of records that it holds at least."""
+"""What standard errors reveal of a column of 0/1, or of a known range: a number of records that it holds at least."""
 
 from __future__ import annotations
 
 import math
 
-from glassine.domain import Domain
+from glassine.domain import Binary, Category, Domain, Integer, Real
+from glassine.models.effects import Effect, Equal, Factor
 from glassine.models.regression import RegressionModel
 
 
@@ -14,7 +15,9 @@ def indicator_bounds(
     """Return for each column of 0/1 a number of records, or of its rarer outcome, that it holds at least.
 
     ``1 / se^2`` bounds from below the rarer outcome's count in the column of a logistic regression, its sum of outcomes
-    in a Poisson regression, and its events in a Cox regression; ``s^2 / se^2`` the records of a linear one.
+    in a Poisson regression, and its events in a Cox regression; ``s^2 / se^2`` the records of a linear one. Of a column
+    of another range r, ``se r`` in place of ``se`` bounds the same of the records that are not at its least value, and
+    of those that are not at its largest.
 
     **Guarantee**: exact for a fit that converged, by maximum likelihood with the canonical link, without weights or a
     penalty, whose errors follow from the model (`indicators.md`); None for every other column or fit.
@@ -24,9 +27,9 @@ def indicator_bounds(
     model : RegressionModel
         The model, with what is stated of it.
     domain : Domain, optional
-        The public domain, which says which attributes are of 0/1.
+        The public domain, which says which attributes are of 0/1, and the range of numbers.
     every : bool, default=False
-        Whether to return what holds of each other column as well, if it is of 0/1; None if it cannot be.
+        Whether to return what holds of each other column of a known range as well.
 
     Examples
     --------
@@ -48,11 +51,12 @@ def indicator_bounds(
         scale = max(0.0, (fit.scale or 0.0) - fit.scale_rounding)
     out: list[int | None] = []
     for effect in model.effects:
-        if effect.errors is None or not (every or effect.is_indicator(domain)):
+        span = range_of(model, effect, domain) if every or effect.is_indicator(domain) else None
+        if effect.errors is None or span is None:
             out.append(None)
             continue
         # Rounding moves an error by at most half of its last digit: the largest error gives the smallest bound.
-        error = max(effect.errors) + effect.rounding
+        error = (max(effect.errors) + effect.rounding) * span
         bound = scale / error**2 if error > 0 else math.inf
         if not bound <= (fit.n_records or math.inf) * (1 + 1e-9):
             out.append(None)  # more than all records: an error of 0, or a table that is no maximum-likelihood fit
@@ -60,6 +64,48 @@ def indicator_bounds(
         # A count is whole, so that a bound may be rounded up.
         out.append(max(0, math.ceil(bound - SLACK - 1e-6 * bound)) if bound < math.inf else None)
     return tuple(out)
+
+
+def range_of(model: RegressionModel, effect: Effect, domain: Domain | None) -> float | None:
+    """Return how far values of a column can be from its least, or from zero without an intercept; None if not known."""
+    ends = (1.0, 1.0)
+    for factor in effect.factors:
+        own = ends_of(factor, domain)
+        if own is None:
+            return None
+        products = [a * b for a in ends for b in own]
+        ends = (min(products), max(products))
+    # An intercept, as a baseline hazard, takes up where a column starts.
+    if model.link == "cox" or any(model.intercept) or model.intercept_errors is not None:
+        return ends[1] - ends[0]
+    # Without one, the score equation weighs outcomes by the column, which then bounds them with one sign alone.
+    return max(map(abs, ends)) if model.link == "identity" or ends[0] >= 0 or ends[1] <= 0 else None
+
+
+def ends_of(factor: Factor, domain: Domain | None) -> tuple[float, float] | None:
+    """Return the least and the largest value of a factor; None if nothing says them."""
+    if isinstance(factor, Equal):
+        return 0.0, 1.0
+    attribute = domain[factor.attribute] if domain is not None and factor.attribute in domain else None
+    if isinstance(attribute, Binary):
+        ends: tuple[float, ...] = (0.0, 1.0)
+    elif isinstance(attribute, Integer | Real):
+        ends = tuple(map(float, attribute.ends))
+    elif isinstance(attribute, Category) and all(isinstance(value, int | float) for value in attribute.values):
+        ends = tuple(float(value) for value in attribute.values)
+    else:
+        return None
+    ends = ends if factor.missing is None else (*ends, factor.missing)
+    if factor.exponent != 1 and min(ends) <= 0:
+        # Zero may be the least or the largest power, or have none.
+        if factor.exponent < 0 or not factor.exponent.is_integer():
+            return None
+        ends = (*ends, 0.0)
+    try:
+        powers = [end**factor.exponent for end in ends]
+    except OverflowError:
+        return None
+    return min(powers), max(powers)
 
 
 SLACK = 0.05
