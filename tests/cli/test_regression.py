@@ -30,7 +30,12 @@ def test_statements_settle_a_table_of_coefficients(tmp_path: Path, run: Run) -> 
     table = str(FILES / "broom_logit.csv")
     assert run("audit", table, cwd=tmp_path).status == 3
     stated = ("--n", "200", "--family", "binomial", "--errors", "model")
-    assert run("audit", table, *stated, cwd=tmp_path).status == 0
+    # How far a number reaches is for the domain to say: one person's may be as large as all others together.
+    alone = run("audit", table, *stated, cwd=tmp_path)
+    assert alone.status == 3
+    assert "a domain that declares its values" in " ".join(alone.out.split())
+    DOMAIN.to_json(tmp_path / "domain.json")
+    assert run("audit", table, *stated, "--domain", "domain.json", cwd=tmp_path).status == 0
     assert "must be one of gaussian" in run("audit", table, "--family", "beta", cwd=tmp_path).err
 
 

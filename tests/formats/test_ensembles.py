@@ -160,13 +160,62 @@ def test_xgboost_gives_away_records_positives_and_rate() -> None:
     assert read("xgboost_three.json").outputs == 3
 
 
-def test_a_chosen_base_score_is_no_number_of_positives() -> None:
+@pytest.mark.parametrize("chosen", ["[4.123E-1]", "[2.5E-1]"])
+def test_a_chosen_base_score_is_no_number_of_positives(chosen: str) -> None:
     data: dict[str, Any] = json.loads((FILES / "xgboost.json").read_text())
-    data["learner"]["learner_model_param"]["base_score"] = "[4.123E-1]"
+    data["learner"]["learner_model_param"] |= {"base_score": chosen, "boost_from_average": "0"}
+    # Of other figures than these, the leaves do not give it either.
+    for tree in data["learner"]["gradient_booster"]["model"]["trees"]:
+        tree["sum_hessian"] = [
+            round(total / 0.2376) * float(chosen[1:-1]) * (1 - float(chosen[1:-1])) for total in tree["sum_hessian"]
+        ]
     ensemble = ensemble_from_xgboost(data)
     assert ensemble is not None
     assert ensemble.base_rate is None
     assert not any("positive" in text for text in ensemble.published)
+
+
+def test_leaves_give_the_positives_beside_a_chosen_base_score() -> None:
+    ensemble = read("xgboost_weights_none.json")
+    assert ensemble.base_rate == pytest.approx(Y[:N].mean(), abs=1e-9)
+
+
+WEIGHTED = {"drawn": "not those of whole records", "by_class": "multiples of 5", "stated": "a weight of their own"}
+WEIGHTED |= {"halves": "not those of whole records"}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_weights_show_in_the_covers_of_xgboost(name: str) -> None:
+    ensemble = read(f"xgboost_weights_{name}.json")
+    assert WEIGHTED[name] in ensemble.weights
+    assert (ensemble.n_records, ensemble.base_rate) == (None, None)
+    assert not ensemble.published
+    with pytest.raises(InvalidParameterError, match="contradicts the file"):
+        ensemble.stated(unweighted=True)
+    assert ensemble.stated(n=N, base_rate=0.3).base_rate == 0.3
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ({"n": N + 1}, "at most 400"),
+        ({"n": N - 1, "unweighted": True}, "there are 400"),
+        ({"n": 7}, "8 leaves, each of at least one"),
+        ({"base_rate": 0.1}, "by which it is"),
+        ({"n": N, "base_rate": 0.1, "unweighted": True}, "by which it is"),
+    ],
+)
+def test_statements_that_the_covers_contradict_are_refused(stated: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidParameterError, match=said):
+        read("xgboost.json").stated(**stated)
+
+
+def test_the_base_rate_of_weighted_records_is_that_of_weights() -> None:
+    ensemble = read("xgboost.json")
+    # By half as many records, covers are sums of weights, and so is what they give of positives.
+    assert ensemble.stated(n=N // 2).base_rate is None
+    assert ensemble.stated(n=N // 2, base_rate=0.1).base_rate == 0.1
+    assert ensemble.stated(n=N, unweighted=True).base_rate == ensemble.base_rate
 
 
 def test_altered_leaves_determine_no_rate() -> None:

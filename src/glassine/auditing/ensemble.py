@@ -81,7 +81,8 @@ class EnsembleSubject(ModelSubject):
         # The file of an ensemble is what is released: there is no written model in its place.
         inputs, stated = replace(inputs, estimator=False), inputs.statements
         read = beside_target(partial(as_ensemble, opened.value), inputs.domain, inputs.target)
-        ensemble = read.stated(n=stated.n_records, learning_rate=stated.learning_rate, base_rate=stated.base_rate)
+        rest = {name: getattr(stated, name) for name in ("learning_rate", "base_rate", "unweighted")}
+        ensemble = read.stated(n=stated.n_records, **rest)
         facts = cls.given_with(inputs, ensemble.attributes, {})
         if facts["comparison"].off_step:
             # Numbers off the step of a domain split as others do.
@@ -174,9 +175,7 @@ class EnsembleSubject(ModelSubject):
         if leaves is None:
             return None
         # One number a row, by odd multipliers: rows that differ agree with a chance of 2^-64.
-        odd = np.random.default_rng(0).integers(0, 2**63, leaves.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(
-            1
-        )
+        odd = 2 * np.random.default_rng(0).integers(0, 2**63, leaves.shape[1], dtype=np.uint64) + 1
         with np.errstate(over="ignore"):
             keys = (leaves.astype(np.uint64) + np.uint64(1)) @ odd
         counts = np.unique(keys, return_counts=True)[1]

@@ -123,6 +123,8 @@ class TreeEnsemble(Displayed):
     certain : tuple of (int, int) or None
         Of the tree that makes most outcomes certain only for members: how many, by the rule of three, and its records.
         None where leaves publish scores, or the file no counts.
+    weights : str
+        How its figures show that training records had weights, in words; empty if they do not.
     special : tuple of str
         How it was trained otherwise than the models by which figures were calibrated.
     published : tuple of str
@@ -157,6 +159,7 @@ class TreeEnsemble(Displayed):
     base_rate: float | None = None
     sizes: Ints | None = field(default=None, repr=False)
     certain: tuple[int, int] | None = None
+    weights: str = ""
     special: tuple[str, ...] = ()
     published: tuple[str, ...] = ()
     source: str = ""
@@ -212,29 +215,52 @@ class TreeEnsemble(Displayed):
         return float(1 - np.prod(1 - np.clip(rate * shares, 0, 1)))
 
     def stated(
-        self, *, n: int | None = None, learning_rate: float | None = None, base_rate: float | None = None
+        self,
+        *,
+        n: int | None = None,
+        learning_rate: float | None = None,
+        base_rate: float | None = None,
+        unweighted: bool = False,
     ) -> TreeEnsemble:
         """Return it with what its publisher states: training records, learning rate, share of the rarer class.
+
+        Sums of weights are numbers of records if it is ``unweighted``. Otherwise they are of at most as many, and the
+        base score is of weights, too.
 
         Raises
         ------
         InvalidParameterError
-            If the file holds another number, or the trees are not boosted and a rate is stated.
+            If the file holds another number, records had weights, or the trees are not boosted and a rate is stated.
         """
         own = self
+        if unweighted and self.weights:
+            raise InvalidParameterError(
+                f"{parameter('unweighted')} contradicts the file: {self.weights}.",
+                remedy=f"Leave it out, and state {parameter('n_records')}.",
+            )
+        if n is not None and n < self.leaves.max():
+            raise InvalidParameterError(
+                f"{parameter('n_records', n)} contradicts the file: a tree has {self.leaves.max():,} leaves, each of "
+                "at least one record.",
+                remedy="State the number of training records.",
+            )
         if n is not None and n != self.n_records:
-            if self.n_records is not None and self.whole and not self.weighed:
+            fixed = not self.weighed or unweighted
+            if self.n_records is not None and ((self.whole and fixed) or (self.weighed and n > self.n_records)):
+                at_most = "" if fixed else "at most "
                 raise InvalidParameterError(
-                    f"{parameter('n_records', n)} contradicts the file, by which there are {self.n_records:,} records.",
-                    remedy="Leave it out, or state the number of the file.",
+                    f"{parameter('n_records', n)} contradicts the file, by which there are {at_most}"
+                    f"{self.n_records:,} records.",
+                    remedy="Leave it out, or state the number of the file."
+                    + (" Trees may be trained on fewer: then that is the number." if self.weighed else ""),
                 )
-            own = replace(own, n_records=n, whole=True)
+            own = replace(own, n_records=n, whole=True, base_rate=None if self.weighed else self.base_rate)
         if learning_rate is not None and self.combined == "mean":
             raise InvalidParameterError(
                 f"{parameter('learning_rate', learning_rate)} is of boosted trees; these are averaged.",
                 remedy="Leave it out.",
             )
-        rarer = None if self.base_rate is None else min(self.base_rate, 1 - self.base_rate)
+        rarer = None if own.base_rate is None else min(own.base_rate, 1 - own.base_rate)
         for name, said, read in (("learning_rate", learning_rate, self.rate), ("base_rate", base_rate, rarer)):
             if said is not None and read is not None and abs(said - read) > CLOSE:
                 raise InvalidParameterError(

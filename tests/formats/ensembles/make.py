@@ -50,6 +50,7 @@ def main() -> None:
         predicted[name] = learner.predict_proba(x[N:])
     np.savetxt(FOLDER / "predicted.csv", np.column_stack(list(predicted.values())), delimiter=",", fmt="%.9g")
     of_other_links(x, y, several)
+    of_weights(x, y)
     of_pmml(x, y, several)
 
 
@@ -82,6 +83,23 @@ def of_other_links(x: np.ndarray, y: np.ndarray, several: np.ndarray) -> None:
         forest = RandomForestClassifier(max_depth=3, **options).fit(x[:N], target)
         (FOLDER / f"{name}.json").write_text(treelite.sklearn.import_model(forest).dump_as_json())
         _keep(f"{name}.json", forest.predict_proba(x[N:]))
+
+
+def of_weights(x: np.ndarray, y: np.ndarray) -> None:
+    """Write models whose records have weights, and one of a chosen base score."""
+    import xgboost
+
+    rng = np.random.default_rng(7)
+    small = {"n_estimators": 2, "max_depth": 4, "n_jobs": 1, "random_state": 0}
+    for name, weights, more in (
+        ("drawn", rng.uniform(0.2, 3, N), {}),
+        ("by_class", np.where(y[:N], 5.0, 1.0), {}),
+        ("stated", None, {"scale_pos_weight": 3}),
+        ("halves", rng.integers(1, 4, N) / 2, {}),
+        ("none", None, {"base_score": 0.3}),
+    ):
+        fitted = xgboost.XGBClassifier(**small, **more).fit(x[:N], y[:N], sample_weight=weights)
+        fitted.save_model(FOLDER / f"xgboost_weights_{name}.json")
 
 
 def of_pmml(x: np.ndarray, y: np.ndarray, several: np.ndarray) -> None:

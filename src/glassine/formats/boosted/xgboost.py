@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.domain import Domain, Literal
 from glassine.domain.single import single
@@ -25,6 +23,7 @@ from glassine.formats.boosted.ensemble import (
     spelled,
     whole_numbers,
 )
+from glassine.formats.boosted.xgboost_counts import binary_counts
 from glassine.formats.boosted.xgboost_parts import COUNTING, SEVERAL, Shared, check_spelling, shared_parts
 from glassine.formats.builder import TreeBuilder, place_of, sides, source_of
 from glassine.formats.conditions import damaged
@@ -34,123 +33,8 @@ from glassine.models.ensemble import Scoring, TreeEnsemble
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
-# How many records of each class a leaf of XGBoost holds: what its published figures determine.
-#
-# In the first tree of a logistic model every record has the second derivative p (1 - p). A node of n records, k of
-# them of the second class, has the sum of gradients G = n p - k and the weight -G / (H + lambda); the weight of a
-# leaf is multiplied by the learning rate. Neither the rate nor lambda is in the file, but gradients add up over the
-# branches of each split, and its gain is the sum of G^2 / (H + lambda) over its branches less that of the split
-# itself: two equations for each split. Where a penalty or a bound on the steps was in force besides, they do not
-# hold.
-
-USUAL = (0.0, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
-WIDEST = 1e4
-NEAR = 1e-4
-WHOLE_COUNT = 1e-3
-NONE = 1e-5
-
-
-def binary_counts(
-    chance: float,
-    totals: Sequence[int],
-    hessians: Sequence[float],
-    weights: Sequence[float],
-    gains: Sequence[float],
-    children: Sequence[tuple[int, ...]],
-) -> list[tuple[int, int]] | None:
-    """Return the class counts of every node; None where the figures do not determine whole numbers that agree."""
-    reached, stack = [], [0]
-    while stack:
-        reached.append(stack.pop())
-        stack += children[reached[-1]]
-    # An L1 penalty brings every gradient closer to 0 by as much, which shows only where three are none of them 0.
-    visible = any(min(abs(weights[i]) for i in (node, *children[node])) > NONE for node in reached if children[node])
-    if not visible or not 0 < chance < 1:
-        return None
-    system = _System(reached, hessians, weights, gains, children)
-    sizes = np.array(totals)[reached]
-    consistent: list[tuple[int, int]] | None = None
-    for penalty in dict.fromkeys((*USUAL, *system.penalties())):
-        gradients = system.gradients(penalty)
-        if gradients is None:
-            continue
-        exact = sizes * chance - gradients
-        ones = np.rint(exact)
-        near = np.abs(exact - ones) <= np.minimum(0.1, WHOLE_COUNT + 2e-6 * sizes)
-        if not (near & (ones >= 0) & (ones <= sizes)).all():
-            continue
-        counts = [(0, 0)] * len(totals)
-        for node, k in zip(reached, ones.astype(int).tolist(), strict=True):
-            counts[node] = (totals[node] - k, k)
-        if consistent is not None and counts != consistent:
-            return None
-        consistent = counts
-    return consistent
-
-
-class _System:
-    """The equations of a tree: arrays over the nodes that the root leads to, the root first."""
-
-    def __init__(
-        self,
-        reached: Sequence[int],
-        hessians: Sequence[float],
-        weights: Sequence[float],
-        gains: Sequence[float],
-        children: Sequence[tuple[int, ...]],
-    ) -> None:
-        place = {node: i for i, node in enumerate(reached)}
-        self.hessians, self.weights, self.gains = (np.array(all_)[reached] for all_ in (hessians, weights, gains))
-        self.leaf = np.array([not children[node] for node in reached])
-        # The places of the two children of each split, shape (splits, 2).
-        self.below = np.array([[place[child] for child in children[node]] for node in reached if children[node]])
-
-    def rate(self, penalty: float) -> float | None:
-        """Return the learning rate under which the gains add up to those of the leaves."""
-        own = self.weights**2 * (self.hessians + penalty)
-        top, below = float(own[self.leaf].sum()), float(self.gains[~self.leaf].sum() + own[0])
-        rate = math.sqrt(top / below) if below > 0 and top > 0 else 0.0
-        return rate if 0 < rate <= 10 else None
-
-    def _excess(self, penalty: float) -> float:
-        """Return by how much the gradient of the root exceeds the sum of those of the leaves, up to a factor."""
-        rate = self.rate(penalty)
-        own = self.weights * (self.hessians + penalty)
-        return math.nan if rate is None else float(own[0] * rate - own[self.leaf].sum())
-
-    def penalties(self) -> list[float]:
-        """Return values of lambda under which gradients add up, rounded as people choose them."""
-        steps = [0.0, *(10 ** (k / 10) for k in range(-30, 41))]
-        signs = [(step, self._excess(step)) for step in steps]
-        out: list[float] = []
-        for (low, before), (high, after) in itertools.pairwise(signs):
-            if before * after >= 0 or not math.isfinite(before * after):
-                continue
-            for _ in range(60):
-                middle = (low + high) / 2
-                low, high = (middle, high) if self._excess(middle) * before > 0 else (low, middle)
-            out += [float(f"{low:.{digits}g}") for digits in (1, 2, 3)]
-        return [value for value in out if value <= WIDEST]
-
-    def gradients(self, penalty: float) -> npt.NDArray[np.float64] | None:
-        """Return the sum of gradients of each node; None where an equation does not hold."""
-        rate, curves = self.rate(penalty), self.hessians + penalty
-        if rate is None or (curves <= 0).any():
-            return None
-        with np.errstate(all="ignore"):  # what is not finite fits no equation
-            out = -self.weights * curves / np.where(self.leaf, rate, 1.0)
-            part = out**2 / curves
-            own, below, split = out[~self.leaf], out[self.below], part[~self.leaf]
-            fits = np.abs(own - below.sum(axis=1)) <= NEAR * (np.abs(below).sum(axis=1) + np.abs(own) + 1)
-            gains = part[self.below].sum(axis=1)
-            error = np.abs(gains - split - self.gains[~self.leaf])
-            fits &= error <= 10 * NEAR * (gains + split + 0.1)
-        return out if fits.all() else None
-
-
 WHOLE = 1e-4
-HALF = 0.5
-"""The base score of versions that estimate none."""
+"""By how much of itself a cover may miss a whole number, in single precision."""
 PENALTIES = (0.0, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Values of lambda that people choose."""
 FEWEST_ROWS, CLOSE = 5, 1e-3
@@ -206,7 +90,8 @@ def forest_from_xgboost(data: object, domain: Domain | None = None) -> Forest:
 def ensemble_from_xgboost(data: object, domain: Domain | None = None) -> TreeEnsemble | None:
     """Read all trees of an XGBoost model as an ensemble; None of a single one.
 
-    Its covers give away the number of training records, and that of positives, where both come out whole.
+    Its covers give away the number of training records, and that of positives, where both come out whole; or that
+    records had weights.
     """
     shared = shared_parts(data, domain)
     if len(shared.trees) <= 1:
@@ -217,16 +102,12 @@ def ensemble_from_xgboost(data: object, domain: Domain | None = None) -> TreeEns
     link: Any = "logit" if shared.binary else "softmax" if several else "log" if shared.exponential else "identity"
     scored = parallel == 1 or len(shared.base) == 1
     scoring = Scoring(forest=forest, link=link, base=tuple(shared.base)) if scored else None
-    n, chance = trees[0].n_records, shared.chance
-    positives = None if n is None or not shared.binary else round(n * chance)
-    # A base score that was chosen, and not estimated, gives a whole number by chance alone.
-    whole = n is not None and positives is not None and abs(n * chance - positives) <= WHOLE * max(1.0, n / 100)
+    n, ones, weights = _people(shared, trees[0].n_records)
     published = []
     if n is not None:
         published.append(f"The covers of the first tree give the number of training records, {n:,}.")
-    if whole and positives is not None and n is not None and 0 < positives < n and chance != HALF:
-        published.append(f"With the base score they give the number of positive outcomes, {positives:,}.")
-    estimated = len(published) > 1
+    if ones is not None and n is not None:
+        published.append(f"With the scores of its leaves they give the number of positive outcomes, {ones:,}.")
     rounds = shared.best
     if rounds is not None and 0 < rounds * shared.first < len(shared.trees):
         published.append(
@@ -244,13 +125,54 @@ def ensemble_from_xgboost(data: object, domain: Domain | None = None) -> TreeEns
         # Weights that trees got later hide the rate.
         rate=_rate([_lists(tree) for tree in shared.trees], shared.trees) if shared.drops is None else None,
         n_records=n,
-        base_rate=chance if estimated else None,
+        base_rate=ones / n if n and ones is not None else None,
+        weights=weights,
         special=(
             *(("several trees in a round",) if parallel > 1 else ()),
             *(() if shared.drops is None else ("trees that are dropped",)),
         ),
         published=tuple(published),
     )
+
+
+def _people(shared: Shared, n: int | None) -> tuple[int | None, int | None, str]:
+    """Return the records of the first tree, those of the second class, and why they had weights, as its figures say.
+
+    Covers are sums of weights. Those of many leaves that are all multiples of a number, in all or in one class, are of
+    records that each weigh as much.
+    """
+    first = shared.trees[0]
+    if shared.weighted:
+        return None, None, "it gives the records of the second class a weight of their own"
+    if n is None:
+        # Of other objectives, the second derivative of a record depends on its outcome or on settings of the library.
+        silent = not (shared.binary or shared.objective in COUNTING) or "sum_hessian" not in first
+        return None, None, "" if silent else "the covers of its first tree are not those of whole records"
+    lists = _lists(first)
+    leaves = [i for i, left in enumerate(lists.left) if left == -1]
+    totals = _totals(shared, first, 0, lists, vector=False)
+    counts = _counts(shared, first, lists, totals) if shared.binary else None
+    sizes = [totals[i] or 0 for i in leaves]
+    for listed in (sizes, *([counts[i][k] for i in leaves] for k in (0, 1) if counts is not None)):
+        common, held = math.gcd(*listed), sum(1 for size in listed if size)
+        if common > 1 and common ** (1 - held) < CHANCE:
+            return (
+                None,
+                None,
+                f"the covers of its first tree are multiples of {common:,}, as of records with weights",
+            )
+    if counts is not None:
+        ones = counts[0][1]
+    else:
+        ones = round(n * shared.chance)
+        # A base score that was chosen, and not estimated, gives a whole number by chance alone.
+        if not shared.binary or not shared.estimated or abs(n * shared.chance - ones) > WHOLE * max(1.0, n / 100):
+            return n, None, ""
+    return n, ones if 0 < ones < n else None, ""
+
+
+CHANCE = 1e-4
+"""Chance below which counts of records do not have a factor in common."""
 
 
 def _rate(every: Sequence[_Lists], trees: Sequence[Any]) -> float | None:

@@ -40,6 +40,7 @@ class Shared:
     objective: str
     base: list[float]  # The scores that every record starts with, one a class where there are more than two
     first: int  # Number of trees of the first round
+    estimated: bool  # Whether the base score was estimated, as far as the file says: one half seldom is
     weighted: bool  # Whether the records of the second class have a weight of their own
     step: float  # Bound on the steps of Poisson regression, which is part of its second derivative
     best: int | None = None  # Rounds up to the best one of training that stopped early
@@ -111,6 +112,7 @@ def shared_parts(data: object, domain: Domain | None) -> Shared:
         raise UnsupportedModelError("the XGBoost model predicts several targets at once; one is supported.")
     options = model.get("gbtree_model_param")
     together = options.get("num_parallel_tree", "1") if isinstance(options, dict) else "1"
+    base = _base(parameters.get("base_score"), kind, n_classes)
     stated = learner.get("attributes")
     best = str(stated.get("best_iteration", "")) if isinstance(stated, dict) else ""
     return Shared(
@@ -121,7 +123,8 @@ def shared_parts(data: object, domain: Domain | None) -> Shared:
         kinds=kinds,
         categories=_categories(model.get("cats"), names),
         objective=kind,
-        base=_base(parameters.get("base_score"), kind, n_classes),
+        base=base,
+        estimated=str(parameters.get("boost_from_average", "1")) != "0" and base[0] != 0,
         first=n_classes * max(1, _number(together, "num_parallel_tree", 10**6)),
         weighted=_parameter(objective, "reg_loss_param", "scale_pos_weight", 1.0) != 1.0,
         step=_parameter(objective, "poisson_regression_param", "max_delta_step", 0.7),
