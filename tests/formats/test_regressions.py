@@ -343,10 +343,11 @@ def test_what_clips_a_column_is_refused() -> None:
 # Results of statsmodels, which the test environment does not have: objects with the same parts.
 
 
-def results(exog: object) -> Any:
+def results(exog: object, model: str = "Logit", kind: str = "LogitResults", base: str = "object") -> Any:
     module = ModuleType("statsmodels.stand_in")
-    made = {name: type(name, (), {"__module__": module.__name__}) for name in ("Logit", "LogitResults")}
-    out, out.model = made["LogitResults"](), made["Logit"]()
+    bases = () if base == "object" else (type(base, (), {"__module__": module.__name__}),)
+    made = {name: type(name, bases, {"__module__": module.__name__}) for name in (model, kind)}
+    out, out.model = made[kind](), made[model]()
     parts = SimpleNamespace(
         params=np.array([-1.0, 0.5]), bse=np.array([0.3, 0.2]), nobs=200.0, df_resid=198.0, scale=1.0, llf=-130.5,
         cov_type="nonrobust", mle_retvals={"converged": True},
@@ -363,6 +364,68 @@ def test_results_that_hold_the_design_matrix_are_read_with_a_warning() -> None:
     assert model.fit.published == ("design matrix",)
     assert indicator_bounds(model) == (25,)
     assert means(model)[RECORDS["sex"] == "male"].max() == pytest.approx(1 / (1 + np.exp(0.5)))
+
+
+HIDDEN: dict[str, dict[str, Any]] = {
+    "offset": {"offset": np.linspace(0, 1, 200)},
+    "exposure": {"exposure": np.linspace(0, 1, 200)},
+    "strata": {"strata": np.arange(200) % 2},
+    "grouped outcome": {"n_trials": np.full(200, 5)},
+    "no weights": {"freq_weights": np.ones(200), "var_weights": np.ones(200), "offset": None, "n_trials": None},
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_a_summary_of_statsmodels_hides_is_read_from_its_model(name: str) -> None:
+    fitted = results(None)
+    fitted.model.__dict__.update(HIDDEN[name])
+    model = as_model(fitted, DOMAIN)
+    assert isinstance(model, RegressionModel)
+    assert model.fit.special == {"exposure": ("offset",), "no weights": ()}.get(name, (name,))
+    # With any of them, errors bound no count.
+    assert (indicator_bounds(model) == (None,)) == bool(model.fit.special)
+
+
+@pytest.mark.parametrize("of", ["freq", "var"])
+@pytest.mark.parametrize("removed", [True, False])
+def test_weights_of_a_glm_are_seen_with_its_data_and_without(of: str, removed: bool) -> None:
+    fitted = results(None, "GLM", "GLMResults")
+    families = ("Binomial", "Logit")
+    own, link = (type(name, (), {"__module__": "statsmodels.stand_in"})() for name in families)
+    own.link = link
+    fitted.model.__dict__.update({"family": own, f"_has_{of}_weights": True})
+    if not removed:
+        fitted.model.__dict__.update({f"_has_{of}_weights": False, f"{of}_weights": np.array([1.0, 2.0] * 100)})
+    model = as_model(fitted, DOMAIN)
+    assert isinstance(model, RegressionModel)
+    assert model.fit.special == ("weights",)
+
+
+@pytest.mark.parametrize("kind", ["L1BinaryResults", "RegularizedResults", "with pen_weight", "by its own word"])
+def test_penalties_of_statsmodels_are_seen(kind: str) -> None:
+    fitted = results(None, kind=kind if kind.endswith("Results") else "LogitResults")
+    if kind == "RegularizedResults":
+        del fitted.bse
+    fitted.model.pen_weight = float(kind == "with pen_weight")
+    fitted.regularized = kind == "by its own word"
+    model = as_model(fitted, DOMAIN)
+    assert isinstance(model, RegressionModel)
+    assert model.fit.penalized
+    assert indicator_bounds(model) == (None,)
+    assert (model.effects[0].errors is None) == (kind == "RegularizedResults")
+
+
+@pytest.mark.parametrize(("model", "special"), [("GLMGam", "smooth terms"), ("GEE", "clusters of records")])
+def test_models_that_extend_a_glm_are_none(model: str, special: str) -> None:
+    fitted = results(None, model, f"{model}Results", base="GLM")
+    own, link = (type(name, (), {"__module__": "statsmodels.stand_in"})() for name in ("Binomial", "Logit"))
+    own.link = link
+    fitted.model.family = own
+    read = as_model(fitted, DOMAIN)
+    assert isinstance(read, RegressionModel)
+    assert read.fit.special == (special,)
+    with pytest.raises(UnsupportedModelError, match="OrdinalGEE"):
+        as_model(results(None, "OrdinalGEE", "GEEResults", base="GLM"))
 
 
 def test_results_without_data_are_read_in_silence() -> None:

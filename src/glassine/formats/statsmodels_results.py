@@ -54,8 +54,9 @@ def regression_from_results(results: Any, domain: Domain | None = None) -> Regre
     InvalidModelError
         If parts do not fit each other, or the domain lacks a column.
     """
-    kind = next((MODELS[name] for name in kinds_of(results.model, "statsmodels") if name in MODELS), "")
-    if not kind:
+    kinds = kinds_of(results.model, "statsmodels")
+    kind = next((MODELS[name] for name in kinds if name in MODELS), "")
+    if not kind or {"OrdinalGEE", "NominalGEE"} & set(kinds):
         raise UnsupportedModelError(
             f"{type(results.model).__name__} of statsmodels is not read.", remedy=f"Supported are {', '.join(MODELS)}."
         )
@@ -65,7 +66,9 @@ def regression_from_results(results: Any, domain: Domain | None = None) -> Regre
     else:
         family, link = FAMILY_OF[kind]
     names = [str(name) for name in results.model.exog_names]
-    values, errors = _matrix(results.params, len(names)), _matrix(results.bse, len(names))
+    values = _matrix(results.params, len(names))
+    # Of regularized results, no errors are known.
+    errors = _matrix(getattr(results, "bse", np.full_like(values, np.nan)), len(names))
     if family == "multinomial":
         # The first class has no coefficients.
         values, errors = (np.column_stack([np.zeros(len(names)), part]) for part in (values, errors))
@@ -113,7 +116,10 @@ def _classes(results: Any, family: str) -> tuple[Scalar, ...] | None:
 
 
 def _number(results: Any, name: str) -> float | None:
-    value = getattr(results, name, None)
+    try:
+        value = getattr(results, name, None)
+    except TypeError:  # a figure that is computed when it is asked for, of data that were removed
+        return None
     return float(value) if isinstance(value, int | float | np.number) and math.isfinite(value) else None
 
 
@@ -125,9 +131,6 @@ def _fit(results: Any, kind: str, family: str, n_parameters: int, has_matrix: bo
     degrees = _number(results, "df_resid")
     said = getattr(results, "mle_retvals", None)
     converged = said.get("converged") if isinstance(said, dict) else getattr(results, "converged", None)
-    regularized = bool(kinds_of(results, "statsmodels")) and any(
-        "L1" in name for name in kinds_of(results, "statsmodels")
-    )
     covariance = getattr(results, "covariance_type" if kind == "PH Reg" else "cov_type", "")
     status = getattr(results.model, "status", None) if kind == "PH Reg" else None
     return FitStatistics(
@@ -140,22 +143,41 @@ def _fit(results: Any, kind: str, family: str, n_parameters: int, has_matrix: bo
         scale=scale if family == "gaussian" else None,
         log_likelihood=_number(results, "llf") if kind != "PH Reg" else None,
         r_squared=_number(results, "rsquared") if kind in ("OLS", "WLS") else None,
-        errors="model" if covariance in ("nonrobust", "naive") else "robust",
-        penalized=regularized or bool(getattr(results, "regularized", False)),
+        errors="" if not hasattr(results, "bse") else "model" if covariance in ("nonrobust", "naive") else "robust",
+        penalized=_penalized(results),
         converged=True if kind in ("OLS", "WLS") else None if converged is None else bool(converged),
-        special=(
-            *(("weights",) if kind == "WLS" or _weighted(results, kind) else ()),
-            *(("clusters of records",) if covariance in OF_CLUSTERS else ()),
-        ),
+        special=_special(results, kind, covariance),
         published=("design matrix",) if has_matrix else (),
     )
 
 
-def _weighted(results: Any, kind: str) -> bool:
-    """Return whether a GLM has weights other than 1."""
+def _penalized(results: Any) -> bool:
+    """Return whether coefficients were shrunk: by ``fit_regularized``, or by a penalty of the model."""
+    shrunk = any("L1" in name or "Regularized" in name for name in kinds_of(results, "statsmodels"))
+    return shrunk or bool(getattr(results, "regularized", False)) or bool(getattr(results.model, "pen_weight", 0))
+
+
+def _special(results: Any, kind: str, covariance: str) -> tuple[str, ...]:
+    """Return what a fit has that its summary does not print, as the model keeps it, with its data or without."""
     model = results.model
+    kinds = kinds_of(model, "statsmodels")
     weights = [getattr(model, name, None) for name in ("freq_weights", "var_weights")] if kind == "GLM" else []
-    return any(part is not None and not np.all(np.asarray(part) == 1) for part in weights)
+    # Without its data, a model keeps no weights, but that it had some.
+    weighted = any(getattr(model, f"_has_{name}_weights", False) for name in ("freq", "var"))
+    weighted = weighted or any(part is not None and not np.all(np.asarray(part) == 1) for part in weights)
+    trials = getattr(model, "n_trials", None)
+    # It keeps exposures as their logarithms.
+    offsets = [getattr(model, name, None) for name in ("offset", "exposure")]
+    has = {
+        "weights": kind == "WLS" or weighted,
+        "offset": any(part is not None and np.any(np.asarray(part) != 0) for part in offsets),
+        "strata": getattr(model, "strata", None) is not None,
+        "grouped outcome": trials is not None and np.any(np.asarray(trials) > 1),
+        "records of intervals": kind == "PH Reg" and getattr(model, "entry", None) is not None,
+        "smooth terms": "GLMGam" in kinds,
+        "clusters of records": covariance in OF_CLUSTERS or "GEE" in kinds,
+    }
+    return tuple(name for name, own in has.items() if own)
 
 
 FORMAT = of_object(
