@@ -216,6 +216,8 @@ def in_commands(
         )
     if findings.requests and findings.verdict == "inconclusive" and findings.guarantee is None:
         options = OPTIONS_OF_KINDS.get(findings.subject.kind, OPTIONS_OF_LEAVES)
+        if findings.subject.kind == "regression" and getattr(findings.subject, "n_records", None) is not None:
+            options = options.removeprefix("`--n N`, ")  # the file says it
         to = f" to `glassine audit {Given(files)['model']}`" if files.get(OF_ANOTHER) and "model" in files else ""
         advice = (*advice, Remedy(text=f"Pass what the publisher answers{to}: {options}.", plain=ANSWERS_PLAIN))
     policies = tuple(

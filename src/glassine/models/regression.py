@@ -392,7 +392,9 @@ class RegressionModel(Displayed):
                 )
         if n is not None:
             if fit.n_records not in (None, n):
-                raise InvalidModelError(f"{parameter('n', n)} is stated, but the file says {fit.n_records} records.")
+                raise InvalidModelError(
+                    f"{parameter('n_records', n)} is stated, but the file says {fit.n_records:,} records."
+                )
             fit = replace(fit, n_records=n)
         return replace(self, fit=fit, link=link, classes=classes)
 
