@@ -32,7 +32,7 @@ from glassine.data.record_table import as_table
 from glassine.domain.single import single_sides
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError
 from glassine.formats import EnsembleFile, as_ensemble, load_judged, write_clean
-from glassine.formats.judged import as_written
+from glassine.formats.canonical import as_written
 from glassine.models import TreeEnsemble
 from glassine.models.implied import FIT, advantage_of_parameters
 from glassine.report import render_html, render_text

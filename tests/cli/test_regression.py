@@ -10,7 +10,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from glassine import write_model
 from glassine.formats import load_file
-from glassine.formats.judged import as_ensemble, as_written
+from glassine.formats.canonical import as_written
+from glassine.formats.judged import as_ensemble
 from glassine.models import RegressionModel
 from tests.auditing.test_several_regressions import frame, tables
 from tests.auditing.test_subjects import FIRST, additive

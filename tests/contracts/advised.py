@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import Binary, Domain, Integer, as_model, write_model
 from glassine.formats import as_ensemble
-from glassine.formats.judged import as_written
+from glassine.formats.canonical import as_written
 from glassine.learners import (
     EBMClassifier,
     GreedyRuleListClassifier,

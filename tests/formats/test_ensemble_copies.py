@@ -30,7 +30,8 @@ from glassine import Category, Domain, Integer, Real, scrub
 from glassine.domain.grid import on_grid
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import EnsembleFile, as_ensemble, load_forest, load_judged, load_model, write_clean, write_model
-from glassine.formats.judged import as_written
+from glassine.formats.canonical import as_written
+from glassine.formats.json import to_dict
 from glassine.models import TreeEnsemble
 from tests.formats.test_ensembles import COLUMNS, FILES, N, X
 
@@ -225,3 +226,14 @@ def test_a_skops_file_has_a_copy_in_json(tmp_path: Path) -> None:
     assert file.form.clean_copy is not None
     assert file.form.clean_copy.format == "Glassine"
     assert load_judged(tmp_path / "clean.json").form.canonical
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fitted_ensemble_is_written_as_it_stands(kind: str, tmp_path: Path) -> None:
+    """What its estimator predicts is made plain: nobody has to know of the step."""
+    make, records, target = KINDS[kind]
+    whole = as_ensemble(make().fit(records, target))
+    data = write_model(whole, tmp_path / "copy.json")
+    assert data == write_model(as_written(whole), tmp_path / "other.json")
+    with pytest.raises(UnsupportedModelError, match="write_model"):
+        to_dict(whole)

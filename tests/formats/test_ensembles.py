@@ -25,6 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 from glassine import Domain, Integer, Real, scrub
 from glassine.errors import GlassineError, InvalidModelError, InvalidParameterError, UnsupportedModelError
 from glassine.formats import EnsembleFile, ModelFile, as_ensemble, load_forest, load_judged, write_clean
+from glassine.formats.boosted.lightgbm_parts import records_of_samples
 from glassine.formats.boosted.xgboost import ensemble_from_xgboost
 from glassine.models import TreeEnsemble
 
@@ -238,6 +239,23 @@ def test_lightgbm_says_rate_records_and_spread() -> None:
     assert (forest.combined, forest.whole) == ("mean", False)
     assert forest.n_records == pytest.approx(N, rel=0.1)
     assert forest.special
+    assert "samples of its trees" in forest.published[0]
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"),
+    [
+        ({"bagging_fraction": "0.8", "bagging_freq": "1"}, (2_010, "about")),
+        ({"bagging_fraction": "0.8", "bagging_freq": "20"}, (2_000, "about")),
+        # Samples of each class have sizes of their own: of the shares together, 2,750 would follow.
+        ({"bagging_fraction": "0.6", "pos_bagging_fraction": "0.5", "bagging_freq": "1"}, (1_650, "at least")),
+        ({"bagging_fraction": "0.8", "bagging_freq": "0"}, (1_650, "about")),
+        ({}, (1_650, "about")),
+    ],
+)
+def test_samples_of_trees_give_about_as_many_records(stated: dict[str, str], expected: tuple[int, str]) -> None:
+    sizes = [1_615, 1_604, 1_650, 1_588, 1_624, 1_591, 1_580, 1_609]
+    assert records_of_samples(sizes, stated) == expected
 
 
 def test_thresholds_of_lightgbm_are_midpoints_of_neighbours() -> None:

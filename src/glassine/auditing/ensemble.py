@@ -455,8 +455,8 @@ def _shadows(subject: EnsembleSubject) -> str:
 def _meaning(subject: EnsembleSubject) -> str:
     ensemble, n = subject.ensemble, subject.n_records
     said = [f"{str(ensemble)[:1].upper()}{str(ensemble)[1:]}"]
-    said += [f"{n:,} records" if n is not None else "number of records not known"]
-    said += list(ensemble.special)
+    about = "about " if not ensemble.whole and n == ensemble.n_records else ""
+    said += [f"{about}{n:,} records" if n is not None else "number of records not known", *ensemble.special]
     return "; ".join(said) + "."
 
 

@@ -20,9 +20,8 @@ from glassine.errors import GlassineError, InvalidModelError, InvalidParameterEr
 from glassine.exports import DisplayedToCheckers
 from glassine.files import FileContent
 from glassine.formats import ModelFile, load_judged
-from glassine.formats.canonical import written
+from glassine.formats.canonical import as_written, written
 from glassine.formats.format import PublishedModel
-from glassine.formats.judged import as_written
 from glassine.formats.registry import writer
 from glassine.models import AdditiveModel, DecisionTree, RegressionModel, TreeEnsemble
 from glassine.scrubbing.cost import NAMES, Measured, changed, quality

@@ -109,7 +109,7 @@ def export_command(
     Exit status: 0 when it was written, 2 if not.
     """
     from glassine.formats import ModelFile
-    from glassine.formats.judged import as_written
+    from glassine.formats.canonical import as_written
     from glassine.formats.loading import check_written
     from glassine.formats.registry import formats, writer
     from glassine.models import TreeEnsemble

@@ -114,7 +114,8 @@ def scrub_command(
     from glassine.auditing.describe import describe_guarantee, relied_on
     from glassine.auditing.inputs import AuditSettings
     from glassine.formats import ModelFile, write_model
-    from glassine.formats.judged import as_written, just_written
+    from glassine.formats.canonical import as_written
+    from glassine.formats.judged import just_written
     from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
     from glassine.scrubbing.log import ScrubLog
     from glassine.scrubbing.regression import scrub_regression

@@ -14,7 +14,7 @@ from types import NoneType
 from typing import Any, TypeVar
 
 from glassine.domain import Domain, OneOf
-from glassine.errors import GlassineError
+from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats.format import Content, Format, PublishedModel
 from glassine.formats.json import to_dict
 from glassine.formats.registry import formats, writer
@@ -105,6 +105,27 @@ class LongText:
 
     where: str
     n_bytes: int
+
+
+def as_written(ensemble: TreeEnsemble, domain: Domain | None = None) -> TreeEnsemble:
+    """Return an ensemble whose trees are plain values, which can be written.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is not known how its trees predict together.
+    """
+    if ensemble.scoring is not None:
+        return replace(ensemble, estimator=None)
+    if ensemble.estimator is not None:
+        # Of scikit-learn's own code, only ensembles need any.
+        from glassine.formats.sklearn.ensemble_scores import scored_ensemble
+
+        return scored_ensemble(ensemble, domain)
+    raise UnsupportedModelError(
+        "how the trees of this file predict together is not read, so that no copy of them is written.",
+        remedy="Give the fitted estimator, or the file that its library writes.",
+    )
 
 
 def written(model: PublishedModel | TreeEnsemble, form: Format, domain: Domain | None = None, **options: Any) -> bytes:

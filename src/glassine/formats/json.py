@@ -212,8 +212,18 @@ def _model_of(values: object, domain: Domain | None = None, tree: int | None = N
 
 
 def to_dict(model: PublishedModel | TreeEnsemble) -> dict[str, Any]:
-    """Return a model as plain JSON values; of an ensemble its trees must be known."""
+    """Return a model as plain JSON values.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is an ensemble that its estimator predicts, or of which that is not known.
+    """
     if isinstance(model, TreeEnsemble):
+        if model.scoring is None:
+            raise UnsupportedModelError(
+                "the trees of this ensemble are not plain values.", remedy="Write it with write_model(ensemble, path)."
+            )
         plain: dict[str, Any] = ENSEMBLE.encode(model)
         return plain
     out: dict[str, Any] = next(codec for kind, codec in MODELS.values() if isinstance(model, kind)).encode(model)

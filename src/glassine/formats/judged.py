@@ -12,7 +12,7 @@ from glassine.domain import Domain
 from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.exports import Displayed
 from glassine.files import read_bytes, write_bytes
-from glassine.formats.canonical import FileForm, bounded, described, written
+from glassine.formats.canonical import FileForm, as_written, bounded, described, written
 from glassine.formats.format import Content, Format, PublishedModel
 from glassine.formats.loading import ModelFile, file_of, load_file, one_model, opened
 from glassine.formats.registry import recognized, writer
@@ -118,26 +118,6 @@ def write_clean(file: F, path: str | os.PathLike[str]) -> F:
         return file
     clean = file.form.clean_copy or described(copy, writer("json", file.model))
     return replace(file, form=replace(file.form, clean_copy=replace(clean, name=Path(path).name)))
-
-
-def as_written(ensemble: TreeEnsemble, domain: Domain | None = None) -> TreeEnsemble:
-    """Return an ensemble whose trees are plain values, which can be written.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If it is not known how its trees predict together.
-    """
-    if ensemble.scoring is not None:
-        return replace(ensemble, estimator=None)
-    if ensemble.estimator is not None:
-        from glassine.formats.sklearn.ensemble_scores import scored_ensemble
-
-        return scored_ensemble(ensemble, domain)
-    raise UnsupportedModelError(
-        "how the trees of this file predict together is not read, so that no copy of them is written.",
-        remedy="Give the fitted estimator, or the file that its library writes.",
-    )
 
 
 def load_judged(

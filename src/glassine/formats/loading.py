@@ -20,7 +20,7 @@ from glassine.errors import (
 from glassine.exports import Displayed
 from glassine.files import FileContent, check_readable, read_bytes, unreadable_again, write_bytes
 from glassine.formats.builder import place_of
-from glassine.formats.canonical import FileForm, clean_copy, described, is_canonical, writer_of, written
+from glassine.formats.canonical import FileForm, as_written, clean_copy, described, is_canonical, writer_of, written
 from glassine.formats.conditions import conformed
 from glassine.formats.format import Content, Format, PublishedModel
 from glassine.formats.near_misses import refuse_near_miss
@@ -354,8 +354,8 @@ def write_model(
     Raises
     ------
     UnsupportedModelError
-        If it is not a model, which fitted estimators become by :func:`glassine.as_model`; or the format does not hold
-        models of its kind.
+        If it is not a model, which fitted estimators become by :func:`glassine.as_model`; the format does not hold
+        models of its kind; or it is not known how trees predict together.
     InvalidParameterError
         If there is no such format.
     UnreadableFileError
@@ -363,6 +363,7 @@ def write_model(
         reads.
     """
     form = writer(to, model)
+    model = as_written(model, domain) if isinstance(model, TreeEnsemble) else model
     data = written(model, form, domain)
     check_written(data, path, form, model, domain)
     write_bytes(data, path, replaces=overwrite)

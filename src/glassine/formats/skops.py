@@ -64,7 +64,12 @@ class _Schema:
         self._archive = archive
         text = archive.read("schema.json").decode()
         if text.count("{") > MAX_OBJECTS:
-            raise InvalidModelError(f"the schema of the skops file describes more than {MAX_OBJECTS:,} objects.")
+            raise UnsupportedModelError(
+                f"the schema of the skops file describes more than {MAX_OBJECTS:,} objects: about 2,600 trees of a "
+                "boosted model, or 3,200 of a forest.",
+                remedy="In Python, write the ensemble with write_model(as_ensemble(estimator), 'model.json'), and give "
+                "that file.",
+            )
         self.nodes = _nodes(parse_json(text, path=path))
         self._by_id = {node["__id__"]: node for node in self.nodes if "__id__" in node and node.get("content")}
         self._by_id |= {node["__id__"]: node for node in self.nodes if "__id__" in node and "file" in node}

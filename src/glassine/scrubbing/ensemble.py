@@ -12,8 +12,8 @@ from glassine.domain import Domain
 from glassine.domain.literals import Literal
 from glassine.errors import InvalidModelError
 from glassine.exports import Displayed
+from glassine.formats.canonical import as_written
 from glassine.formats.ensembles import together
-from glassine.formats.judged import as_written
 from glassine.models.ensemble import TreeEnsemble
 from glassine.models.evidence import Evidence
 from glassine.models.transform import moved_tree, rewritten

@@ -27,7 +27,7 @@ from glassine.formats.boosted.lightgbm_parts import (
     binary_counts,
     columns_of_categories,
     learning_rate,
-    sampled_share,
+    records_of_samples,
 )
 from glassine.formats.builder import TreeBuilder, feature_names, place_of, sides, source_of
 from glassine.formats.conditions import attribute_of, damaged, float_of
@@ -132,9 +132,11 @@ def ensemble_from_lightgbm(text: str, domain: Domain | None = None) -> TreeEnsem
     scored = plain or kind in (*REGRESSIONS, *POSITIVE, "multiclass")
     scoring = Scoring(forest=forest, link=link, base=(0.0,) * outputs, mean=mean) if scored else None
     sampled = any(file.parameters.get(name) not in allowed for name, allowed in EVERY_RECORD.items())
-    n = trees[0].n_records
-    if sampled and n is not None:
-        n = round(n / sampled_share(file.parameters))
+    n, published = trees[0].n_records, tuple[str, ...]()
+    sizes = [tree.n_records for tree in trees if tree.n_records is not None]
+    if sampled and len(sizes) == len(trees):
+        n, about = records_of_samples(sizes, file.parameters)
+        published = (f"The sizes of the samples of its trees give the number of training records, {about} {n:,}.",)
     return together(
         forest,
         scoring,
@@ -151,6 +153,7 @@ def ensemble_from_lightgbm(text: str, domain: Domain | None = None) -> TreeEnsem
             *(("samples of records for each tree",) if sampled else ()),
             *(("trees that are dropped",) if file.parameters.get("boosting") == "dart" else ()),
         ),
+        published=published,
     )
 
 

@@ -165,10 +165,21 @@ def learning_rate(parameters: Mapping[str, str]) -> float | None:
     return rate if rate > 0 else None
 
 
-def sampled_share(parameters: Mapping[str, str]) -> float:
-    """Return the share of the records that each tree is trained on, 1 where the file does not say."""
-    share = _number(parameters.get("bagging_fraction"))
-    return share if 0 < share <= 1 else 1.0
+def records_of_samples(sizes: Sequence[int], parameters: Mapping[str, str]) -> tuple[int, str]:
+    """Return how many training records there are, and whether that is ``"about"`` or ``"at least"`` so many.
+
+    Trees were trained on samples of these sizes. Each record is drawn with the stated share. Where the share depends
+    on the class, as many as the largest sample are known. The last digits, which are chance, are zero.
+    """
+    if any(0 < _number(parameters.get(f"{kind}_bagging_fraction")) < 1 for kind in ("pos", "neg")):
+        return max(sizes), "at least"
+    every, share = _number(parameters.get("bagging_freq")), _number(parameters.get("bagging_fraction"))
+    share = share if every >= 1 and 0 < share <= 1 else 1.0
+    # A sample serves so many rounds.
+    mean, drawn = sum(sizes) / len(sizes) / share, max(1.0, len(sizes) / max(1.0, every))
+    spread = math.sqrt(mean * (1 - share) / share / drawn)
+    step = 10 ** math.ceil(math.log10(spread)) if spread > 1 else 1
+    return max(round(mean / step) * step, *sizes), "about"
 
 
 def base_rate(tree: Mapping[str, str], n: int | None, parameters: Mapping[str, str]) -> float | None:
