@@ -13,10 +13,11 @@ is measured on members against others of the population, by attacks of this file
 
 Rules: ``parameters`` is the audit of a file, by fitted coefficients and records; ``effective`` adds the data, and under
 a penalty the trace. The limit 0.07 and the constant 0.64 were chosen before, on Adult and other data. Beside it: what
-ACRO demands, at least ten residual degrees of freedom. For every column of 0/1 of the fits without a penalty that
-converged, the bound by its standard error is compared with its counts, also with errors rounded to three decimals, and
-with robust errors (HC1), which the audit refuses. Intervals are of 95 % (Clopper and Pearson), as if models were
-independent. GLASSINE_DATA names the folder of the datasets.
+ACRO demands, at least ten residual degrees of freedom; and whole audits under the default policy, of the table with a
+domain and with the records, which also fail where outcomes of single records follow. For every column of 0/1 of the
+fits without a penalty that converged, the bound by its standard error is compared with its counts, also with errors
+rounded to three decimals, and with robust errors (HC1), which the audit refuses. Intervals are of 95 % (Clopper and
+Pearson), as if models were independent. GLASSINE_DATA names the folder of the datasets.
 
     python benchmarks/regressions.py run [DATASET ...]    # writes benchmarks/regressions.csv
     python benchmarks/regressions.py page                 # writes the tables of the page from it
@@ -40,7 +41,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.kept_rows import filled  # noqa: E402
-from glassine import audit  # noqa: E402
+from glassine import Category, Domain, Real, audit  # noqa: E402
 from glassine.models import Effect, Equal, FitStatistics, Power, RegressionModel  # noqa: E402
 from glassine.models.implied import advantage_of_parameters, effective_parameters  # noqa: E402
 from glassine.models.indicators import indicator_bounds  # noqa: E402
@@ -308,28 +309,63 @@ def read(fit: Fit, errors: Array | None, n: int, penalized: bool, scale: float |
     )
 
 
-def lemma(fit: Fit, members: pl.DataFrame, target: str) -> dict[str, int]:
-    """Return how many columns of 0/1 there are, how many bounds exceed a count, and how many counts they confirm."""
+def errors_of(fit: Fit, members: pl.DataFrame, target: str) -> tuple[Array, Array, float | None] | None:
+    """Return standard errors by the model, robust ones (HC1), and the residual variance; None where there are none."""
     x, y = fit.design.columns(members), members[target].to_numpy().astype(float)
-    out = dict.fromkeys(COUNTED, 0)
     if not fit.converged or np.linalg.matrix_rank(x) < x.shape[1]:
-        return out
+        return None
     mean = x @ fit.coefficients if fit.linear else probabilities(x @ fit.coefficients)
     w = np.ones(len(x)) if fit.linear else mean * (1 - mean)
     scale = float(np.sum((y - mean) ** 2)) / (len(x) - x.shape[1]) if fit.linear else 1.0
     inverse = np.linalg.inv((x * w[:, None]).T @ x)
     if not np.isfinite(inverse).all() or (np.diag(inverse) <= 0).any():
-        return out
-    errors = np.sqrt(np.diag(inverse) * scale)
+        return None
     meat = (x * ((y - mean) ** 2)[:, None]).T @ x
     robust = np.sqrt(np.abs(np.diag(inverse @ meat @ inverse)) * len(x) / (len(x) - x.shape[1]))
     if not np.isfinite(robust).all():
+        return None
+    return np.sqrt(np.diag(inverse) * scale), robust, scale if fit.linear else None
+
+
+def audited(fit: Fit, frame: pl.DataFrame, members: pl.DataFrame, target: str, penalized: bool) -> dict[str, float]:
+    """Return what whole audits say, of the table with its errors and a domain, and with the records as well.
+
+    Numbers are in units of their spread, as the fit has them; the domain has the range of all records.
+    """
+    numbers = [((pl.col(name).cast(pl.Float64) - mean) / scale).alias(name) for name, mean, scale in fit.design.numbers]
+    own = list(dict.fromkeys(name for name, _ in fit.design.values))
+    whole, kept = (part.select(*numbers, *own, target) for part in (frame, members))
+    domain = Domain(
+        {name: Real(float(whole[name].min()), float(whole[name].max())) for name, _, _ in fit.design.numbers}  # type: ignore[arg-type]
+        | {name: Category(tuple(sorted(map(str, whole[name].unique())))) for name in own}
+    )
+    found = None if penalized else errors_of(fit, members, target)
+    model = read(fit, None if found is None else found[0], len(members), penalized, None if found is None else found[2])
+    out: dict[str, float] = {}
+    for name, findings in (
+        ("file", audit(model, domain=domain)),
+        ("data", audit(model, kept, target, domain=domain)),
+    ):
+        single = next(check.status for check in findings.checks if check.rule == "fitted_values")
+        out[f"{name}_within"] = float(findings.verdict == "within policy")
+        out[f"{name}_fails"] = float(findings.verdict == "outside policy")
+        out[f"{name}_single"] = float(single == "fail")
+    return out
+
+
+def lemma(fit: Fit, members: pl.DataFrame, target: str) -> dict[str, int]:
+    """Return how many columns of 0/1 there are, how many bounds exceed a count, and how many counts they confirm."""
+    x, y = fit.design.columns(members), members[target].to_numpy().astype(float)
+    out = dict.fromkeys(COUNTED, 0)
+    found = errors_of(fit, members, target)
+    if found is None:
         return out
+    errors, robust, scale = found
     ones = x[:, 1 + len(fit.design.numbers) :] > 0
     hits = (ones & (y > 0)[:, None]).sum(axis=0)
     counts = ones.sum(axis=0) if fit.linear else np.minimum(hits, ones.sum(axis=0) - hits)
     for name, own in (("violations", errors), ("rounded", np.round(errors, 3) + 5e-4), ("robust", robust)):
-        bounds = indicator_bounds(read(fit, own, len(members), False, scale if fit.linear else None))
+        bounds = indicator_bounds(read(fit, own, len(members), False, scale))
         bounds = bounds[len(fit.design.numbers) :]
         out[name] = sum((bound or 0) > count for bound, count in zip(bounds, counts.tolist(), strict=True))
         if name == "violations":
@@ -390,6 +426,7 @@ def _model(frame: pl.DataFrame, target: str, setting: tuple[int, int, float], dr
         "by_effective": advantage_of_parameters(effective / n, "regression"),
         "file_passes": float(check.status == "pass"),
         "smallest_column": float(ones.min(initial=n)),
+        **audited(fit, frame, members, target, penalty > 0),
         **(lemma(fit, members, target) if not penalty else dict.fromkeys(COUNTED, 0)),
     }
 
@@ -441,6 +478,12 @@ def line(kind: str, rule: str, values: list[float], limit: float, harmful: Bools
     return (f"{kind}: {len(harmful)} ({inside})", rule, curve, caught, spared)
 
 
+WHOLE = {
+    "audit of the file: some check fails": "file_fails",
+    "audit with data: some check fails": "data_fails",
+    "audit with data: single records alone": "data_single",
+}
+"""Verdicts of whole audits, of most draws of a setting."""
 RULES = ("settings (harmful)", "rule", "AUC", "sensitivity", "specificity")
 """Heads of a table of rules."""
 
@@ -464,6 +507,8 @@ def tables() -> dict[str, str]:
         harmful = _harmful(own)
         rules.append(line(kind, "parameters / n", [float(r["by_parameters"]) for r in own], LIMIT, harmful))
         rules.append(line(kind, "effective parameters / n", [float(r["by_effective"]) for r in own], LIMIT, harmful))
+        for rule, key in WHOLE.items():
+            rules.append(line(kind, rule, [float(r[key]) for r in own], 0.5, harmful))
         if " " not in kind:
             degrees = [float(r["columns"]) - float(r["n"]) for r in own]
             rules.append(line(kind, "ACRO: fewer than 10 degrees of freedom", degrees, -10, harmful))
