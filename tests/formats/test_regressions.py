@@ -211,7 +211,7 @@ def test_a_table_of_coefficients_needs_its_family() -> None:
     stated = model.stated(family="binomial", n=200, errors="model")
     assert np.allclose(means(stated), table("predicted_r.csv")["r_logit"], atol=1e-9)
     assert max(bound or 0 for bound in indicator_bounds(stated, DOMAIN)) >= 10
-    with pytest.raises(InvalidModelError, match="n=5"):
+    with pytest.raises(InvalidModelError, match="n_records=5"):
         stated.stated(n=5)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import parameter
-from glassine.models.effects import Effect, has_two_values
+from glassine.models.effects import Effect, Equal, has_two_values
 from glassine.models.indicators import ends_of, indicator_bounds, not_bounded, range_of
 from glassine.models.regression import OF_CLASSES, FitStatistics, RegressionModel
 from glassine.records.arrays import AnyArray, Array, Bools
@@ -135,11 +136,23 @@ def certain_outcomes(model: RegressionModel, fitted: Fitted | None, outcomes: An
     elif model.link != "identity" and fitted.weights is not None:
         follows |= fitted.weights < NO_SPREAD
     if model.link:
-        for column, effect in zip(fitted.design[:, 1:].T, model.effects, strict=True):
-            # Of a coefficient that a penalty made 0, the sum is known up to an interval.
-            if any(effect.coefficients):
-                follows |= _of_one_outcome(column, outcomes, model, whole=bool(fitted.design[0, 0]))
+        whole = model.link == "cox" or bool(fitted.design[:1, 0].any())
+        for column in _columns(model, fitted, whole):
+            follows |= _of_one_outcome(column, outcomes, model, whole=whole)
     return int(follows.sum())
+
+
+def _columns(model: RegressionModel, fitted: Fitted, whole: bool) -> Iterator[Array]:
+    """Yield the columns, and with an intercept those of the categories that none names, each of shape (n,)."""
+    rest: dict[str, Bools] = {}
+    for column, effect in zip(fitted.design[:, 1:].T, model.effects, strict=True):
+        if len(effect.factors) == 1 and isinstance(effect.factors[0], Equal):
+            name = effect.factors[0].attribute
+            rest[name] = np.asarray(rest.get(name, True) & (column == 0))
+        # Of a coefficient that a penalty made 0, the sum is known up to an interval; of a rounded one, not at all.
+        if any(effect.coefficients):
+            yield column
+    yield from (left.astype(float) for left in rest.values() if whole)
 
 
 def _of_one_outcome(column: Array, outcomes: AnyArray | None, model: RegressionModel, *, whole: bool) -> Bools:
@@ -177,7 +190,9 @@ def may_follow(model: RegressionModel, domain: Domain | None) -> str:
     # Of a linear regression, the value of a record that is alone follows; of others, an outcome that all have.
     least, who = (2, "one record") if model.fit.family == "gaussian" else (1, "records of one outcome alone")
     for effect, bound in zip(model.effects, indicator_bounds(model, domain, every=True), strict=True):
-        if is_of_everyone(effect, domain) or not any(effect.coefficients):
+        # A coefficient that was rounded to 0 says no outcome; one that a penalty made 0 may.
+        rounded = model.fit.penalized is False and not any(effect.coefficients)
+        if rounded or is_of_everyone(effect, domain):
             continue
         if len(effect.factors) > 1 and not effect.is_indicator(domain) and not is_number(effect, domain):
             return OF_A_CATEGORY.format(name=effect.name)

@@ -224,8 +224,8 @@ class TreeEnsemble(Displayed):
     ) -> TreeEnsemble:
         """Return it with what its publisher states: training records, learning rate, share of the rarer class.
 
-        Sums of weights are numbers of records if it is ``unweighted``. Otherwise they are of at most as many, and the
-        base score is of weights, too.
+        Sums of weights are numbers of records if it is ``unweighted``. Otherwise they are of at most as many, and
+        the base score is of weights.
 
         Raises
         ------

@@ -138,7 +138,7 @@ def ensemble_from_xgboost(data: object, domain: Domain | None = None) -> TreeEns
 def _people(shared: Shared, n: int | None) -> tuple[int | None, int | None, str]:
     """Return the records of the first tree, those of the second class, and why they had weights, as its figures say.
 
-    Covers are sums of weights. Those of many leaves that are all multiples of a number, in all or in one class, are of
+    Covers are sums of weights. Those of many leaves that are all multiples of a number, whole or of one class, are of
     records that each weigh as much.
     """
     first = shared.trees[0]
