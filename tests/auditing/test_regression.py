@@ -510,3 +510,24 @@ def test_records_are_asked_for_where_a_column_may_hold_one() -> None:
     assert "Pass the training records" in " ".join(one.text for one in audit(model, domain=domain).advice)
     findings = audit(model, data, "y", domain=domain)
     assert "with categories joined" in " ".join(one.text for one in findings.advice)
+
+
+def test_a_reference_category_of_one_person_is_counted_under_a_penalty() -> None:
+    """Its sum of outcomes is that of all records less those of the columns."""
+    town = np.array(["a", "b"])[(np.arange(400) > 0).astype(int)]
+    data = pl.DataFrame({"town": town, "y": np.arange(400) % 2})
+    effect = Effect(name="b", factors=(Equal(attribute="town", value="b"),), coefficients=(0.2,))
+    fit = FitStatistics(family="binomial", n_records=400, n_parameters=2, penalized=True)
+    model = RegressionModel(
+        attributes=("town",), effects=(effect,), intercept=(0.1,), link="logit", classes=(0, 1), fit=fit
+    )
+    check = next(c for c in audit(model, data, "y").checks if c.rule == "fitted_values")
+    assert (check.status, check.measured) == ("fail", 1)
+    # Where all coefficients were rounded to 0, no outcome is in them; a penalty of known strength bounds some.
+    for penalized, expected in ((False, "pass"), (True, "unknown"), (None, "unknown")):
+        zero = replace(
+            model,
+            effects=(replace(effect, coefficients=(0.0,)),),
+            fit=replace(fit, penalized=penalized, converged=True),
+        )
+        assert status(audit(zero))["fitted_values"] == expected
