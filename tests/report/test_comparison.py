@@ -384,3 +384,14 @@ def test_the_recommended_model_is_drawn_though_its_bits_are_not_known() -> None:
     at = float(re.search(r'class="level"[^>]*y1="([\d.]+)"', svg)[1])  # type: ignore[index]
     assert at < float(re.search(r'class="spot"[^>]*cy="([\d.]+)"', svg)[1])  # type: ignore[index]
     assert "level" not in draw_frontier([mark], title="Accuracy", leak="bits", nothing=0.0, ident="x")
+
+
+def test_a_recommended_model_of_unknown_bits_is_in_legend_and_table() -> None:
+    shown = comparison_page(comparison(BEST, CART, CONSTANT))
+    for name, key, cell in (("bits", 'class="level"', "not known"), ("membership", 'class="chosen"', "0.505")):
+        figure, table = all_of(shown.section(name), Figure)[0], all_of(shown.section(name), Table)[0]
+        assert figure.legend is not None
+        keys = {text: str(drawn) for drawn, text in figure.legend.entries}
+        assert key in keys["recommended"]
+        assert ("private additive model" in keys) == (name == "membership")
+        assert [row.cells[0] for row in table.rows if row.picked] == [cell]

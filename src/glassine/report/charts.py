@@ -108,6 +108,12 @@ def draw_key(mark: Mark) -> Markup:
     return element("svg", _spot(mark, axes), class_="versus-key", width=24, height=24, aria_hidden="true")
 
 
+def draw_level_key() -> Markup:
+    """Return how a level is drawn, for a legend."""
+    line = element("line", class_="level", x1=2, x2=22, y1=12, y2=12)
+    return element("svg", line, class_="versus-key", width=24, height=24, aria_hidden="true")
+
+
 def draw_curve(points: Sequence[tuple[float, float]], *, top: float, limit: float | None) -> Markup:
     """Return the exposure curve as a step chart; empty without points."""
     if not points:

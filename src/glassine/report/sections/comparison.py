@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -28,7 +29,7 @@ from glassine.report.blocks import (
     heads,
 )
 from glassine.report.blocks import Row as TableLine
-from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier, draw_key
+from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier, draw_key, draw_level_key
 from glassine.report.section import Page, Section, clean_inputs, section
 
 MEANS = (
@@ -281,14 +282,6 @@ def _charts(comparison: Comparison, chosen: Row | None) -> Iterator[Section]:
     ]
     yield from _drawn("budget", "What a budget buys", BUDGET, budget)
     styles = _styles(rows)
-    legend = Legend(
-        (
-            *((draw_key(Mark(number=0, x=0, y=0, style=style)), title) for title, style in styles.items()),
-            (draw_key(Mark(number=0, x=0, y=0, filled=False)), "not private"),
-            *(((draw_key(Mark(number=0, x=0, y=0, chosen=True)), "recommended"),) if chosen else ()),
-            ("", "numbers: see the table"),
-        )
-    )
     for name, title, caption, leak, axis, nothing in (
         (
             "bits",
@@ -318,8 +311,21 @@ def _charts(comparison: Comparison, chosen: Row | None) -> Iterator[Section]:
             ident = f"{leak}-{measure}"
             drawing = partial(draw_frontier, marks, title=TITLES[measure], leak=axis, nothing=nothing, ident=ident)
             charts.append(partial(drawing, unknown=_undrawn(chosen, numbers, leak, measure)))
-        for one in _drawn(name, title, caption, charts, legend):
+        for one in _drawn(name, title, caption, charts, _legend(rows, styles, leak, chosen)):
             yield replace(one, blocks=(*one.blocks, _points(rows, numbers, leak, chosen, drawn)))
+
+
+def _legend(rows: Sequence[Row], styles: dict[str, int], leak: str, chosen: Row | None) -> Legend:
+    """Return what the points of a drawing stand for: of what is drawn alone."""
+    drawn = {CANDIDATES[row.model].title for row in rows if getattr(row, leak) is not None}
+    keys = [
+        (draw_key(Mark(number=0, x=0, y=0, style=style)), title) for title, style in styles.items() if title in drawn
+    ]
+    keys.append((draw_key(Mark(number=0, x=0, y=0, filled=False)), "not private"))
+    if chosen is not None:
+        level = getattr(chosen, leak) is None
+        keys.append((draw_level_key() if level else draw_key(Mark(number=0, x=0, y=0, chosen=True)), "recommended"))
+    return Legend((*keys, ("", "numbers: see the table")))
 
 
 def _undrawn(chosen: Row | None, numbers: dict[int, int], leak: str, measure: Measure) -> Reference | None:
@@ -333,9 +339,11 @@ def _undrawn(chosen: Row | None, numbers: dict[int, int], leak: str, measure: Me
 def _points(
     rows: Sequence[Row], numbers: dict[int, int], leak: str, chosen: Row | None, measures: Sequence[Measure]
 ) -> Table:
-    """Return the points of the drawings as a table, those that reveal least first."""
+    """Return the points of the drawings as a table, those that reveal least first; then the level of the drawings."""
     drawn = [(leaked.value, row) for row in rows if (leaked := getattr(row, leak)) is not None]
     drawn.sort(key=lambda pair: pair[0])
+    if chosen is not None and getattr(chosen, leak) is None and chosen in rows:
+        drawn.append((math.nan, chosen))
     digits = 2 if leak == "bits" else 3
     return Table(
         caption="The points as a table, the least revealing first",
@@ -344,7 +352,10 @@ def _points(
             TableLine(
                 name=f"{numbers[id(row)]}. {name_of(row)}",
                 note="recommended" if row is chosen else "",
-                cells=(f"{value:.{digits}f}", *(_mean(row, measure) for measure in measures)),
+                cells=(
+                    "not known" if math.isnan(value) else f"{value:.{digits}f}",
+                    *(_mean(row, measure) for measure in measures),
+                ),
                 picked=row is chosen,
             )
             for value, row in drawn
