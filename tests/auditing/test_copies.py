@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from glassine.auditing.copies import Origin, follow
 from glassine.errors import InvalidModelError
 from glassine.formats import load_file
 from glassine.formats.canonical import written
+from glassine.formats.code.sql import DIALECTS
 from glassine.formats.format import PublishedModel
 from glassine.formats.json import fingerprint
 from glassine.formats.registry import formats
@@ -193,3 +195,21 @@ def test_another_released_model_is_refused(tmp_path: Path) -> None:
     write_model(released, tmp_path / "copy.json", overwrite=True)
     with pytest.raises(InvalidModelError, match="not the one that the certificate is of"):
         origin(tmp_path / "copy.json", released, released=other)
+
+
+@pytest.mark.parametrize("dialect", [None, *DIALECTS])
+@pytest.mark.parametrize("probabilities", [False, True])
+@pytest.mark.parametrize("table", [None, ("people",), ('a "b`c', "d.e AS r")])
+@pytest.mark.parametrize("make", [additive, tree])
+def test_a_query_is_followed_whatever_its_options(
+    make: Callable[[], Any], table: tuple[str, ...] | None, probabilities: bool, dialect: str | None
+) -> None:
+    released = make()
+    options: dict[str, Any] = {"dialect": dialect}
+    if table is not None:
+        options |= {"table": table, "prediction": "x AS y", "probabilities": probabilities}
+    data = written(released, next(form for form in formats() if form.to == "sql"), **options)
+    found = follow(None, data, fingerprint(released), released=released)
+    assert found is not None
+    assert (found.steps, found.same_bytes) == (("exported as SQL",), True)
+    assert follow(None, data.replace(b"1", b"2", 1), fingerprint(released), released=released) is None

@@ -347,7 +347,20 @@ def test_what_the_manual_recommends_keeps_the_proof(folder: Path, run: Run) -> N
         assert (done.status, set(statuses(done).values())) == (0, {"pass"}), done.out
         path = folder / f"next{ending}"
         path.write_text(path.read_text().replace("1", "2", 1))
-        assert verify(run, folder, *given_next, model=f"next{ending}").status in (1, 2), "nothing explains the change"
+        changed = verify(run, folder, *given_next, "--json", model=f"next{ending}")
+        assert (changed.status, statuses(changed)["model"]) == (1, "fail"), "nothing explains the change"
+    # What is written for people, and a query with each of its options.
+    for options in (
+        ["--to", "csv"],
+        ["--to", "csv", "--public"],
+        ["--to", "sql", "--table", "some people"],
+        ["--to", "sql", "--table", "people", "--prediction", "ill or not", "--probabilities", "--dialect", "spark"],
+    ):
+        assert run("export", "next.json", *options, "-o", "shown", "--overwrite", cwd=folder).status == 0
+        done = verify(run, folder, *given_next, "--json", model="shown")
+        assert (done.status, set(statuses(done).values())) == (0, {"pass"}), (options, done.out)
+        (folder / "shown").write_text((folder / "shown").read_text() + " ")
+        assert statuses(verify(run, folder, *given_next, "--json", model="shown"))["model"] == "fail"
     # A change that no log explains fails.
     values = json.loads((folder / "copy.json").read_text())
     values["intercept"][0] += 0.5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -69,6 +69,7 @@ def follow(
     released: PublishedModel | None = None,
     log: ScrubLog | None = None,
     domain: Domain | None = None,
+    for_people: Callable[[PublishedModel], Iterator[tuple[str, str]]] = lambda model: iter(()),
 ) -> Origin | None:
     """Return how a copy follows from the model of a certificate, or None if nothing that is given explains it.
 
@@ -92,6 +93,8 @@ def follow(
     domain : Domain, optional
         The public domain, as who verifies knows it: with a log it must be that of the log. An export may be written
         with it.
+    for_people : callable, optional
+        Yields what is written of a model for people alone, such as tables: a name and a text.
 
     Raises
     ------
@@ -127,6 +130,10 @@ def follow(
         typed = _typed(model, more if log is not None else before + more, typed.get("n_typed", 0) if log else 0)
         base, steps = model, [*steps, *edited(more).steps]
     origin = Origin(steps=tuple(steps), same_bytes=False, **typed)
+    if copy is None:
+        for name, text in for_people(base):
+            if data == text.encode():
+                return replace(origin, steps=(*origin.steps, f"exported as {name}"), same_bytes=True)
     return _as_written(copy, data, base, domain, origin)
 
 
@@ -170,7 +177,8 @@ def _written(model: PublishedModel, domain: Domain | None, name: str, data: byte
             continue
         for declared in (None, domain) if domain is not None else (None,):
             try:
-                yield form, written(model, form, declared, **(form.options(data) if form.name == name else {}))
+                shown = form.name == name or (not name and form.read is None)
+                yield form, written(model, form, declared, **(form.options(data) if shown else {}))
             except GlassineError:  # this format does not hold such a model
                 continue
 

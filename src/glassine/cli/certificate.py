@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from glassine.privacy.certificate import Certificate
 
 CertificateArgument = Annotated[Path, argument("CERTIFICATE", "The certificate, JSON, signed or not.")]
+UNEXPLAINED = (
+    "No reader takes the file, and it is none of what Glassine writes of the released model: it was changed, or is of "
+    "another model. Export the released model again."
+)
 TieKeyOption = Annotated[Path | None, option("FILE", "The holder's key of the tie; made if there is none.")]
 
 
@@ -90,20 +94,19 @@ def verify_certificate_command(
             remedy=f"Give the model first: glassine certificate verify {certificate} {model}.",
         ) from None
     file = read_once(model)
-    origin, fault = None, ""
+    read, origin, fault = None, None, ""
     try:
         read = load_whole(file, read_domain(copy.domain), reading.trust_pickle, reading.tree)
-        published = read.model
     except GlassineError:
         # Exports that no reader takes, such as SQL, are written again from what they are of.
-        if copy.released is None or (origin := origin_of(None, file.data, claimed, copy)) is None:
+        if copy.released is None:
             raise
-        published = load_kind(read_once(copy.released), None, trust_pickle=False)
-    else:
-        try:
-            origin = origin_of(read, file.data, claimed, copy)
-        except InvalidModelError as error:
-            fault = str(error)
+    try:
+        origin = origin_of(read, file.data, claimed, copy)
+        fault = UNEXPLAINED if read is None and origin is None else ""
+    except InvalidModelError as error:
+        fault = str(error)
+    published = load_kind(copy.released or model, None, trust_pickle=False) if read is None else read.model
     matches = [*compare_certificate(claimed, published, file.sha256, origin, fault)]
     if ledger is not None:
         matches.append(compare_payment(Ledger(ledger).verify([claimed]).payments[0]))
@@ -127,6 +130,7 @@ def verify_certificate_command(
 def origin_of(read: ModelFile | None, data: bytes, certificate: Certificate, copy: CopyOfOptions) -> Origin | None:
     """Return how a copy follows from the model of a certificate; None where nothing explains it."""
     from glassine.auditing.copies import follow
+    from glassine.cli.export import for_people
     from glassine.scrubbing.log import ScrubLog
 
     if copy.steps is not None and copy.released is None:
@@ -136,7 +140,7 @@ def origin_of(read: ModelFile | None, data: bytes, certificate: Certificate, cop
     released = None if copy.released is None else load_kind(read_once(copy.released), None, trust_pickle=False)
     log = None if copy.steps is None else ScrubLog.from_json(copy.steps)
     domain = read_domain(copy.domain)
-    return follow(read, data, certificate.model, released=released, log=log, domain=domain)
+    return follow(read, data, certificate.model, released=released, log=log, domain=domain, for_people=for_people)
 
 
 def read_certificate(path: Path, public_key: Path | None = None) -> tuple[Certificate, str | None]:

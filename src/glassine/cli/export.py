@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,22 @@ def _card(model: object) -> str:
     if not isinstance(model, AdditiveModel) or model.scorecard is None:
         raise GlassineError("only a scorecard is written as a card.", remedy="Train one with 'glassine fit scorecard'.")
     return render_card(model)
+
+
+def for_people(model: Any) -> Iterator[tuple[str, str]]:
+    """Yield what is written of a model for people alone, as files hold it: a name and a text."""
+    from glassine.models.table import to_csv
+
+    writers: dict[str, Callable[[], str]] = {
+        "a table": lambda: to_csv(model),
+        "a table for the public": lambda: to_csv(model, audience="public"),
+        "a card": lambda: _card(model),
+    }
+    for name, text in writers.items():
+        try:
+            yield name, text()
+        except GlassineError:  # it is not written of such a model
+            continue
 
 
 def _export_for_people(model: object, files: ExportFiles) -> None:

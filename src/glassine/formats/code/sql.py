@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -382,10 +384,36 @@ def _between(column: str, literal: Between) -> str | None:
     return " AND ".join(tests)
 
 
+NAME = r'"(?:[^"\n]|"")*"|`(?:[^`\n]|``)*`'
+"""A name in quotes."""
+TEXTS = re.compile(r"'(?:[^'\\\n]|''|\\.)*'")
+SOURCE = re.compile(rf"FROM ((?:{NAME})(?:\.(?:{NAME}))*) AS (?:{ALIAS}|{INNER})$", flags=re.MULTILINE)
+COLUMN = re.compile(rf" AS ({NAME}),?$", flags=re.MULTILINE)
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace(2 * name[0], name[0])
+
+
+def _options(data: bytes) -> dict[str, Any]:
+    """Return with which options a file of our SQL was written, as far as it shows them."""
+    text = data.decode("utf-8", "replace").partition(COMMENT[1])
+    own = (text[2] or text[0]).strip()
+    named = re.search('[`"]', TEXTS.sub("", own))
+    spark = named is not None and named[0] == "`"
+    options: dict[str, Any] = {"dialect": "spark" if spark else "duckdb" if "\\" in own else None}
+    source, columns = SOURCE.search(own), COLUMN.findall(own.partition("\nFROM")[0])
+    if not own.startswith("SELECT") or source is None or not columns:
+        return options
+    table = [_unquoted(part) for part in re.findall(NAME, source[1])]
+    return {**options, "table": table, "prediction": _unquoted(columns[0]), "probabilities": len(columns) > 1}
+
+
 FORMAT = Format(
     name="SQL",
     leaves_out="counts",
     extensions=(".sql",),
     to="sql",
     write=lambda model, domain, **options: to_sql(model, **options),
+    options=_options,
 )
