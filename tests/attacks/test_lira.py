@@ -53,7 +53,7 @@ def test_an_overfit_tree_is_caught_and_hard_records_most_of_all(mode: Any, varia
     assert found.detected
     assert found.gap is not None
     assert found.auc.value > found.gap.value
-    assert f"{mode} likelihood ratio attack" == found.attack
+    assert f"{mode} likelihood-ratio attack" == found.attack
 
 
 @pytest.mark.parametrize("mode", ["online", "offline"])

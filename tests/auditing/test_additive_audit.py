@@ -14,8 +14,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from glassine import audit as by_default
 from glassine import parse_rules
-from glassine.attacks.outcome import Below
+from glassine.attacks.outcome import About, Below
 from glassine.auditing.findings import Findings
 from glassine.auditing.inputs import AuditSettings, MembershipSettings
 from glassine.auditing.schema import schema
@@ -412,3 +413,26 @@ def test_bins_count_people_where_persons_are_stated() -> None:
     assert "people" in sizes[1].meaning
     assert by_person.value("terms").terms[0].smallest == 4
     assert not any("not the training records" in note for note in by_person.notes)
+
+
+def test_with_the_records_cuts_that_no_training_value_places_name_nobody() -> None:
+    """Of a plain copy of a private model, whose cuts come from a grid and noise; midpoints of values are counted."""
+    domain = Domain({"age": Real(0, 100, thresholds=(50.0,)), "job": DOMAIN["job"]})
+    ages = np.arange(60) + 0.25
+    data = {"age": ages, "job": ["clerk"] * 30 + ["baker"] * 30, "y": ["no", "yes"] * 30}
+    for shift, status, named in ((0.1, "pass", 0), (0.5, "fail", About(about=40))):
+        model = model_of(tuple(np.arange(20) * 2 + 20.25 + shift), sizes=None, jobs=None)
+        alone, found = (
+            next(check for check in findings.checks if check.rule == "named_by_thresholds")
+            for findings in (by_default(model, domain=domain), by_default(model, data, "y", domain=domain))
+        )
+        assert (alone.status, alone.measured) == ("fail", About(about=40))
+        assert (found.status, found.measured) == (status, named)
+
+
+@pytest.mark.parametrize("source", ["glassine.PrivateEBMClassifier", "interpret.EBMClassifier"])
+def test_a_plain_copy_of_a_private_model_is_sent_back_for_its_guarantee(source: str) -> None:
+    copy = replace(model_of((17.3, 61.7), sizes=None, jobs=None), source=source)
+    texts = [entry.text for entry in by_default(copy, domain=DOMAIN).advice]
+    assert ("released with its certificate" in texts[0]) == source.startswith("glassine.Private")
+    assert sum("private additive model" in text for text in texts) == (not source.startswith("glassine.Private"))

@@ -182,7 +182,7 @@ def test_shadow_models_belong_to_the_audit_of_a_forest() -> None:
     model = RandomForestClassifier(20, min_samples_leaf=3, random_state=0).fit(members[NAMES], members["y"])
     findings = audit(model, members, "y", holdout=others)
     made = {attack.attack: attack for attack in findings.value("membership").attacks}
-    assert made["online likelihood ratio attack"].status == "measured"
+    assert made["online likelihood-ratio attack"].status == "measured"
     assert statuses(findings)["largest_measured_advantage"] == "fail"
     finding = findings.value("ensemble")
     assert "16 shadow models" in finding.shadows

@@ -117,8 +117,8 @@ class AttributeBins(BinsFinding):
     Attributes
     ----------
     n_nameable : int or None
-        Sides of cuts that are not public cut points on which fewer than 10 of the training records are expected within
-        one resolution; needs a domain.
+        People expected to be alone at the value beside a cut that is not a public cut point; with the records beside
+        those cuts alone that lie where training values place them. Needs a domain.
     """
 
     n_nameable: int | None = None
@@ -334,9 +334,13 @@ def _numbers(
     # The grid of an inferred attribute follows from the data, so its cut points are no excuse.
     candidates = cuts if inferred else secret
     own = max((_own_bins(bins, different) for bins in own_bins), default=0)
+    midpoints = {(cut, closed) for cut, closed in candidates if _is_midpoint(cut, closed, different, attribute)}
+    placed, n = {(name, cut) for cut, _ in midpoints}, len(values) if n_records is None else n_records
     return replace(
         out,
-        n_midpoints=sum(_is_midpoint(cut, closed, different, attribute) for cut, closed in candidates),
+        n_midpoints=len(midpoints),
+        # A claim that is not accepted is judged without what the records show.
+        n_nameable=out.n_nameable if domain is None or noisy else nameable_sides(domain, placed, n),
         exact_bounds=tuple(reached),
         n_values=len(different),
         n_own_bins=own,

@@ -23,6 +23,7 @@ from glassine.auditing.facts import (
     NamedPeople,
     Sizes,
     Thresholds,
+    is_unclaimed,
 )
 from glassine.auditing.findings import (
     AdditiveFinding,
@@ -239,7 +240,7 @@ def _facts_of_values(additive: AdditiveSubject, outcome: object, raw: Raw) -> di
     bounded = claim is not None and not claim.caveats
     facts: dict[str, Fact[Any]] = {"thresholds": Measured(_thresholds(additive, bounded))}
     facts["named"] = Measured(_named(additive, bounded))
-    facts["identifiers"] = Measured(additive.identifiers.tested)
+    facts |= {"identifiers": Measured(additive.identifiers.tested), "unclaimed": Measured(is_unclaimed(additive.model))}
     if additive.model.classes is None and not bounded:
         facts["contributions"] = _extremes(additive)
     return facts

@@ -8,7 +8,8 @@ degrees of freedom of a regression, ``leverage`` the largest of a record; ``shar
 people's sensitive value can be inferred, and why more may be. Of each part with a mean, ``narrowed`` is the width of
 the interval that is left of one answer, as a share of the public range, and ``contributions`` what the largest of the
 values behind it make up. ``identifiers`` are the tested attributes that identify people, ``capacity`` is the average
-case, ``claim`` the guarantee, ``texts`` what is longer than the model needs, ``files`` the files that were read.
+case, ``claim`` the guarantee, ``unclaimed`` whether a private fit made it and it states none, ``texts`` what is longer
+than the model needs, ``files`` the files that were read.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from glassine.records.arrays import Array, Ints
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
+    from glassine.formats.format import PublishedModel
 
 __all__ = [
     "Bits",
@@ -186,6 +188,11 @@ class Thresholds:
     # Training values that follow from thresholds and published ranges by arithmetic, without the data.
     n_rebuilt: int = 0
     wants_data: bool = False  # Whether thresholds that could be midpoints are left to judge by the data
+
+
+def is_unclaimed(model: PublishedModel) -> bool:
+    """Return whether a model names a private learner as its source and states no guarantee, as a plain copy does."""
+    return model.guarantee is None and model.source.startswith("glassine.Private")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -224,7 +224,9 @@ def NAMED_BY_THRESHOLDS(limit: int, named: NamedPeople, case: Case) -> Check:
     if not named.n_private and not named.number:
         return passed("Every threshold is a public cut point.", 0)
     if not named.number:
-        return passed("Every threshold is public, or lies between values that many records are expected to have.", 0)
+        return passed(
+            "Every threshold is public, or is not expected to lie beside a value that one record alone has.", 0
+        )
     return passed(f"Thresholds can flag {FIGURE} of all {case.counted}.", named.number)
 
 

@@ -56,6 +56,10 @@ OF_LEAVES: tuple[Kind, ...] = ("tree", "rule list")
 EMPTY = "empty"
 """Flag of a part that no record of the domain can reach."""
 
+ASKED_CLAIM = remedy(
+    "This copy names a private learner and states no guarantee. Audit the file that was released with its certificate: "
+    "the guarantee covers these checks if you accept it."
+)
 ASKED_PRIVATE = remedy(
     "Ask the publisher for a private additive model: it has a guarantee, which covers these checks if you accept it."
 )
@@ -127,6 +131,8 @@ def advise(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[Remedy,
     failing = [check for check in checks if check.status == "fail"]
     open_ = [check for check in checks if check.status == "unknown"]
     out = [_recoded(case)] if case.odd else []
+    if (failing or open_) and case.guarantee is None and case.measured("unclaimed") and not case.retrainable:
+        out.append(ASKED_CLAIM)
     if not failing and [check.rule for check in open_] == ["named_by_thresholds"] and not _knows_cuts(case):
         out.append(IF_PUBLIC)
     guarantee = _about_guarantee(policy, case, failing, open_)
@@ -159,7 +165,8 @@ def advise(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[Remedy,
     if scrubs:
         out = [*of_domain, *(entry for entry in out if entry not in of_domain)]
     if case.kind == "additive model" and case.guarantee is None and (failing or open_):
-        out.append(PRIVATE_ADDITIVE if case.has_data or case.retrainable else ASKED_PRIVATE)
+        private = PRIVATE_ADDITIVE if case.has_data or case.retrainable else ASKED_PRIVATE
+        out += [private] if private is PRIVATE_ADDITIVE or ASKED_CLAIM not in out else []
     return in_one_copy({entry.text: entry for entry in out}.values())
 
 

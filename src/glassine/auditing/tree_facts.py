@@ -21,6 +21,7 @@ from glassine.auditing.facts import (
     OutcomeCells,
     Sizes,
     Thresholds,
+    is_unclaimed,
 )
 from glassine.auditing.inputs import Statements
 from glassine.domain import Integer, Real
@@ -134,6 +135,7 @@ def facts_of_parts(tree: TreeSubject, outcome: object, raw: Raw) -> dict[str, Fa
     of_numbers = Inapplicable("The model predicts a number, so that it has no classes.")
     return {
         "identifiers": Measured(tree.identifiers.tested),
+        "unclaimed": Measured(is_unclaimed(tree.model)),
         "sizes": _sizes(tree),
         "cells": cells,
         "implied": cells,

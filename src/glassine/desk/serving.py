@@ -8,9 +8,8 @@ import webbrowser
 from collections.abc import Callable
 from socket import socket
 
-import uvicorn
-
 from glassine.desk.app import DeskApp
+from glassine.errors import installed
 from glassine.server.running import configured, listen
 
 HOST = "127.0.0.1"
@@ -39,7 +38,9 @@ def serve(app: DeskApp, say: Callable[[str], None], *, open_browser: bool) -> No
 async def run_desk(app: DeskApp, listening: socket) -> BaseException | None:
     """Serve until a signal ends it, which is returned, or until its code was used twice."""
     await app.audits.workers.start()
-    server = uvicorn.Server(configured(app.asgi, limits=app.limits, access=app.access))
+    server = installed("uvicorn", "the desk needs", "desk").Server(
+        configured(app.asgi, limits=app.limits, access=app.access)
+    )
     watching = asyncio.create_task(app.watch())
     contested = asyncio.create_task(app.session.contested.wait())
 

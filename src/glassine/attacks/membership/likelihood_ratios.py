@@ -118,7 +118,7 @@ def likelihood_ratio(trained: ShadowAnswers, mode: Mode, setting: Setting) -> Me
     extreme = float(np.mean(np.abs(observed) > 13.8))
     note = f"{extreme:.0%} of the model's probabilities are 0 or 1 and were held within 1e-6 of them."
     return trained.judged(
-        f"{mode} likelihood ratio attack",
+        f"{mode} likelihood-ratio attack",
         fits.ratio(observed) if mode == "online" else fits.surprise(observed),
         setting,
         (note,) if extreme else (),
