@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from glassine import Category, Domain, Integer, Real
+from glassine import Category, Domain, Integer, Real, parse_rules, write_model
 from glassine.domain import Attribute
 from tests.cli.running import Run, attributes, people
 
@@ -400,16 +400,128 @@ def test_whole_numbers_of_128_bits_in_a_frame_are_read() -> None:
     ("row", "said"),
     [
         ("1,2,3", "line 5 has 3 fields, and the header has 2"),
+        ("1", "line 5 has 1 field, and the header has 2"),
         ('1,"2', "the quotes of line 5 are malformed"),
     ],
 )
 def test_a_row_that_cannot_be_read_is_named_by_its_line(row: str, said: str, tmp_path: Path, run: Run) -> None:
     # The name and the third line break theirs, so that lines are not rows.
     (tmp_path / "people.csv").write_text(f'"the\nage",town\n34,"Kö\nln"\n{row}\n58,Bonn\n')
-    done = run("domain", "infer", "people.csv", cwd=tmp_path)
+    done = run("compare", "people.csv", "--target", "town", "--models", "constant", cwd=tmp_path)
     assert done.status == 2
     assert said in done.err
     assert "Köln" not in done.err
+
+
+ODD_LINES = {
+    "too many fields": (b"34,no,sick,x", "more or fewer fields"),
+    "too few fields": (b"no,sick", "more or fewer fields"),
+    "a comment": (b"# exported by hand", "more or fewer fields"),
+    "the end of a file of DOS": (b"\x1a", "more or fewer fields"),
+    "a quote that is not closed": (b'34,"no,sick', "malformed quotes"),
+    "text behind a quote": (b'34,"n"o,sick', "malformed quotes"),
+    "bytes of another encoding": (b"34,\xe9,sick", "bytes that are no text in the encoding"),
+}
+
+
+def with_line(folder: Path, line: bytes, at: int) -> None:
+    """Write records of which one line is another; the mark states the encoding."""
+    lines = people().select("age", "smoker", "ill").write_csv().encode().splitlines()
+    (folder / "odd.csv").write_bytes(b"\xef\xbb\xbf" + b"\n".join([*lines[:at], line, *lines[at:]]) + b"\n")
+
+
+@pytest.mark.parametrize("kind", ODD_LINES)
+def test_an_audit_counts_lines_that_are_not_as_the_header_says_and_decides_nothing(
+    kind: str, folder: Path, run: Run
+) -> None:
+    line, why = ODD_LINES[kind]
+    rules = parse_rules("classes: [sick] [well]\nif [smoker] then [sick]\nelse [well]", Domain(attributes()))
+    write_model(rules, folder / "tree.json", overwrite=True)
+    with_line(folder, line, 7)
+    words = ("audit", "tree.json", "--domain", "domain.json", "--data", "odd.csv", "--target", "ill")
+    assert run(*(word.replace("odd", "people") for word in words), cwd=folder).status == 0
+    done = run(*words, cwd=folder)
+    assert (done.status, "INCONCLUSIVE" in done.out) == (3, True), done.err
+    flat = " ".join(done.out.split())
+    assert f"fewer than 10 records lie outside what its header says: {why}." in flat
+    assert "1. Mend the lines of the file that are not as its header says. To list their rows: `glassine domain" in flat
+    # Where the record is stays with whoever has the file.
+    assert not re.search(r"\b(row|line) \d", done.out + done.err)
+    silent = run(*words, "--audience", "public", cwd=folder)
+    assert not re.search(r"\b(row|line) \d", silent.out + silent.err)
+    assert silent.status == 3
+
+
+@pytest.mark.parametrize("kind", ODD_LINES)
+def test_a_check_names_the_rows_of_such_lines_and_a_draft_leaves_them_out(kind: str, folder: Path, run: Run) -> None:
+    line, why = ODD_LINES[kind]
+    with_line(folder, line, 7)
+    Domain(attributes()).restrict(["age", "smoker", "ill"]).to_json(folder / "three.json")
+    done = run("domain", "check", "three.json", "--data", "odd.csv", cwd=folder)
+    assert done.status == 1
+    assert f"lines of the file: 1 record lies outside what its header says.\n  {why}: 1 (row 8)" in done.out
+    found = drafted(run, folder / "odd.csv")
+    (folder / "odd.csv").write_text(people().select("age", "smoker", "ill").write_csv())
+    assert found == drafted(run, folder / "odd.csv")
+
+
+def test_a_holdout_leaves_such_lines_out_and_says_so_to_the_checker_alone(folder: Path, run: Run) -> None:
+    write_tree(folder)
+    with_line(folder, b"1,2,3,4", 3)
+    words = ("audit", "tree.json", "--domain", "domain.json", "--data", "people.csv", "--target", "ill")
+    done = run(*words, "--holdout", "odd.csv", cwd=folder)
+    assert "for the checker only: left out of the holdout, as their lines have more or fewer fields: row 4" in done.err
+    assert "row 4" not in run(*words, "--holdout", "odd.csv", "--audience", "public", cwd=folder).err
+
+
+@pytest.mark.parametrize("command", ["infer", "check", "audit"])
+def test_a_file_of_which_no_line_is_as_the_header_says_is_refused_for_its_header(
+    command: str, folder: Path, run: Run
+) -> None:
+    """As R writes row names without a name for their column."""
+    write_tree(folder)
+    head, *lines = people().write_csv().splitlines()
+    (folder / "odd.csv").write_text("\n".join([head, *(f"{i},{line}" for i, line in enumerate(lines))]))
+    words = {
+        "infer": ("domain", "infer", "odd.csv"),
+        "check": ("domain", "check", "domain.json", "--data", "odd.csv"),
+        "audit": ("audit", "tree.json", "--domain", "domain.json", "--data", "odd.csv", "--target", "ill"),
+    }
+    done = run(*words[command], cwd=folder)
+    n, width = len(lines), len(head.split(","))
+    assert done.status == 2
+    assert f"{n:,} of its {n:,} lines have {width + 1} fields, and the header has {width}." in done.err
+    assert "Let the first line name each column" in done.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["blanks around names", "a separator at the end of each line"])
+def test_what_has_one_meaning_is_read_by_every_command(form: str, folder: Path, run: Run) -> None:
+    write_tree(folder)
+    head, *lines = people().write_csv().splitlines()
+    if form == "blanks around names":
+        head = head.replace(",", " ,  ") + " "
+    else:
+        lines = [f"{line},," for line in lines]
+    (folder / "others.csv").write_text("\n".join([head, *lines]) + "\n")
+    fit = ("--target", "ill", "--domain", "domain.json", "--epsilon", "1", "--seed", "0", "--json")
+    commands: dict[str, Callable[[str], tuple[str, ...]]] = {
+        "audit": lambda path: ("audit", "tree.json", "--domain", "domain.json", "--data", path, "--target", "ill"),
+        "check": lambda path: ("domain", "check", "domain.json", "--data", path, "--json"),
+        "infer": lambda path: ("domain", "infer", path),
+        "fit": lambda path: ("fit", "tree", path, *fit, "-o", "fitted.json", "--overwrite"),
+    }
+    for name, words in commands.items():
+        plain, other = run(*words("people.csv"), cwd=folder), run(*words("others.csv"), cwd=folder)
+        assert (plain.status, name) == (other.status, name), other.err
+        assert plain.out.replace("people.csv", "X") == other.out.replace("others.csv", "X"), name
+
+
+def test_a_name_that_is_declared_with_its_blanks_keeps_them(tmp_path: Path, run: Run) -> None:
+    Domain({"age ": Integer(0, 99), "age": Integer(0, 9)}).to_json(tmp_path / "domain.json")
+    (tmp_path / "people.csv").write_text("age ,age\n34,1\n58,2\n")
+    done = run("domain", "check", "domain.json", "--data", "people.csv", cwd=tmp_path)
+    assert (done.status, "All 2 records fit the domain." in done.out) == (0, True), done.err
 
 
 FORMS: dict[str, Callable[[pl.DataFrame], tuple[bytes, tuple[str, ...]]]] = {

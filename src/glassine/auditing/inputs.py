@@ -17,11 +17,11 @@ from glassine.auditing.statements import Statements as Statements
 from glassine.auditing.suppression import Suppression
 from glassine.capacity.learned import FEWEST, MOST
 from glassine.counting import MAX_STEPS
-from glassine.data.deviations import bounds, is_off_step, off_step_sentence, sentence
+from glassine.data.deviations import LINES, bounds, is_off_step, off_step_sentence, sentence
 from glassine.data.inference import draft, infer_domain
 from glassine.data.record_table import NO_RECORDS, RecordTable, as_table
 from glassine.data.remarks import FREQUENT
-from glassine.data.violations import outside_of
+from glassine.data.violations import lines_outside, outside_of
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import (
@@ -443,12 +443,13 @@ def compare_records(
     and one of its values in some record.
     """
     public = domain is not None and not domain.inferred
-    if domain is not None:
-        present = [name for name in domain if name in table.names]
-        comparison = compare(outside_of(domain.restrict(present), table) if present else {}, domain, tested)
+    present = [name for name in domain or () if name in table.names]
+    if domain is not None and present:
+        comparison = compare(outside_of(domain.restrict(present), table), domain, tested)
         comparison = replace(comparison, words=_words(table, domain, comparison.outside, below))
     else:
-        comparison = DataComparison()
+        odd = lines_outside(table)
+        comparison = compare({LINES: odd} if odd else {}, {}, tested)
     if public or not recipe:
         return comparison
     numbers_of = read(table, recipe)[1].counts()
@@ -478,12 +479,15 @@ def _words(
     return frequent_texts(table, recipe, names, max(FREQUENT, below))
 
 
-def compare(outside: Mapping[str, Mapping[str, int]], domain: Domain, tested: Collection[str]) -> DataComparison:
+def compare(
+    outside: Mapping[str, Mapping[str, int]], domain: Domain | Mapping[str, Attribute], tested: Collection[str]
+) -> DataComparison:
     """Return which records lie outside a domain, by attribute or constraint and by reason."""
+    # A line that is not as its header says may have any of its values in another column, those that are tested too.
     return DataComparison(
         outside=outside,
         whole={name: bounds(name, domain) for name in outside},
-        tested=tuple(name for name in outside if set(tested) & {name, *name.split(" + ")}),
+        tested=tuple(name for name in outside if name == LINES or set(tested) & {name, *name.split(" + ")}),
     )
 
 

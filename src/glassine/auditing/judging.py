@@ -49,6 +49,7 @@ from glassine.auditing.output_criteria import CLEAN_COPY, LOOK_THROUGH
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.remedy import Remedy, Retraining, in_one_copy, remedy
 from glassine.auditing.suppression import Suppression
+from glassine.data.deviations import LINES
 from glassine.errors import Text, first_of
 from glassine.resources import current
 
@@ -172,6 +173,14 @@ def advise(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[Remedy,
 
 def recoded(columns: Sequence[str], *, declared: bool, released: bool = False) -> Remedy:
     """Return what comes before all other advice where records hold what the domain does not declare."""
+    if LINES in columns:
+        # What stands in a wrong column is a value that is not declared, and need not be recoded.
+        mend = "Mend the lines of the file that are not as its header says."
+        if not declared or released:
+            return remedy(mend)
+        return remedy(
+            f"{mend} To list their rows: {{step}}.", "check", python="`glassine.data.violations(domain, data)`"
+        )
     if released:
         return remedy(f"Recode {first_of(columns)} in the records as the release declares.")
     plain = f"Recode {first_of(columns)} in the records as the domain declares, or correct the domain."

@@ -228,6 +228,8 @@ def _others(
 
 def _read(data: object, domain: Domain) -> tuple[ConformedColumns | None, Outside]:
     """Return records as columns, or none and how many the domain does not describe, by attribute and reason."""
+    if isinstance(data, RecordTable) and data.lines is not None:
+        return None, outside_of(domain, data)
     try:
         return read(data, domain, refuse_outside=False), {}
     except InvalidDataError:

@@ -196,9 +196,8 @@ def _with_target(sample: Sample, name: str, what: str) -> Sample:
             f"the {what} have {len(records)} records but {len(classes)} classes.", remedy="Pass one for each record."
         )
     column = nw.new_series(name, classes, backend=records.frame.implementation)
-    table = RecordTable(records.frame.with_columns(column), records.source, persons=records.persons).by(
-        records.declared
-    )
+    frame = records.frame.with_columns(column)
+    table = RecordTable(frame, records.source, persons=records.persons, lines=records.lines).by(records.declared)
     return replace(sample, data=table, target=name)
 
 

@@ -85,7 +85,7 @@ class TreeSubject(ModelSubject):
         if declared is not None and declared.inferred:
             notes.append(INFERRED)
         elif declared is None and inputs.table is not None and inputs.needs_domain:
-            declared = inferred_domain(model.attributes, recipe, inputs.table.arrays, notes)
+            declared = inferred_domain(model.attributes, recipe, inputs.table.of_header.arrays, notes)
             try:
                 model = as_model(opened.artefact, declared)
                 recipe = implied(model.literals)

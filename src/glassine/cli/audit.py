@@ -27,6 +27,7 @@ from glassine.cli.reading import (
     load_judged,
     load_release,
     load_whole,
+    of_header,
     opened,
     read_domain,
     read_policy,
@@ -263,7 +264,7 @@ def _together(options: AuditOptions) -> Findings:
     domain, records = read_domain(domain_file), options.records
     with in_options(OPTIONS), stages() as progress:
         models = tuple(load_whole(file, domain, options.reading.trust_pickle) for file in files)
-        data = None if records.data is None else read_records(records.data, options.written, Purpose.ORDINARY, domain)
+        data = None if records.data is None else read_records(records.data, options.written, Purpose.AUDIT, domain)
         findings = audit(
             SeveralModels(
                 models=models,
@@ -413,16 +414,19 @@ def _sample(release: SurrogateRelease, path: Path, options: AuditOptions) -> Sam
     numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
     domain = None if numbered else release.domain
     labels, texts = None, identifiers(person)
-    table = read_records(path, options.written, Purpose.ORDINARY, domain, attributes=texts, quiet=options.public)
-    frame: Any = table.frame.to_native()
-    check_person(person, {path: frame.columns})
+    table = read_records(path, options.written, Purpose.AUDIT, domain, attributes=texts, quiet=options.public)
+    if numbered:
+        # An array of records says nothing of their lines.
+        table = of_header(table, str(path), quiet=options.public)
+    check_person(person, {path: table.names})
     if target is not None:
-        check_target(target, path, frame.columns)
-        labels, frame = frame[target].to_numpy(), frame.drop(target)
-    absent = any(name not in frame.columns for name in release.domain)
-    if numbered and absent and len(frame.columns) == len(release.domain):
-        return Sample(frame.to_numpy(), labels)
-    return Sample(frame, labels)
+        check_target(target, path, table.names)
+        labels = table.frame[target].to_numpy()
+        table = table.restrict(name for name in table.names if name != target)
+    absent = any(name not in table.names for name in release.domain)
+    if numbered and absent and len(table.names) == len(release.domain):
+        return Sample(table.frame.to_numpy(), labels)
+    return Sample(table, labels)
 
 
 def _check_names(option: str, asked: Sequence[str], names: Sequence[str], advice: str = "") -> None:

@@ -30,7 +30,7 @@ from glassine.cli.options import (
 )
 from glassine.cli.process import concluding
 from glassine.cli.progress import stages
-from glassine.cli.reading import load_judged, read_records, stated_domain
+from glassine.cli.reading import load_judged, of_header, read_records, stated_domain
 from glassine.cli.writing import check_ending, check_outputs, print_value, say, tell
 from glassine.domain import Between, Category, OneOf
 from glassine.domain.domain import from_dict, to_dict, to_text
@@ -116,7 +116,7 @@ def infer_command(
     tested = {literal.attribute for one in loaded for literal in tested_literals(one)} if models else None
     with stages() as progress:
         progress("reading the records")
-        table = read_records(data, written, Purpose.ORDINARY)
+        table = of_header(read_records(data, written, Purpose.AUDIT), "the draft")
         values = 0 if written.header else header_values(table)
         if 2 * values >= len(table.names):
             raise UnreadableFileError(
@@ -345,7 +345,7 @@ def check_command(
     with stages() as progress:
         progress("reading the records")
         if data is not None:
-            table = read_records(data, written, Purpose.ORDINARY, declared)
+            table = read_records(data, written, Purpose.AUDIT, declared)
             n_records, broken = len(table), broken_rules(declared, table)
             _tell_of_lines(data, written, declared, table)
             outside = [name for name in broken if name in table.names]

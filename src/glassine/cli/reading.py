@@ -104,9 +104,24 @@ def read_records(
     with in_options(OF_FILES):
         table = read_table(RecordsFile(path=path, dialect=written.dialect), purpose, domain, attributes=attributes)
     assumed = table.source is not None and table.source.encoding == WINDOWS and written.encoding is None
-    if assumed and purpose is Purpose.ORDINARY and not quiet:
+    if assumed and purpose is not Purpose.PRIVATE and not quiet:
         tell(f"glassine: {path}: lines that are not UTF-8 are read as {WINDOWS}; --encoding states another encoding.")
     return table
+
+
+def of_header(table: RecordTable, whence: str, *, quiet: bool = False) -> RecordTable:
+    """Return the records whose lines are as the header says, and say which rows are left out of what."""
+    from glassine.data.violations import rows_of_lines
+    from glassine.report.wording import row_name
+
+    for why, rows in {} if quiet else rows_of_lines(table).items():
+        some = first_of(map(row_name, rows), MOST_ROWS)
+        tell(f"glassine: for the checker only: left out of {whence}, as their lines have {why}: {some}.")
+    return table.of_header
+
+
+MOST_ROWS = 10
+"""Rows of a file that a line names."""
 
 
 def records_file(
@@ -150,7 +165,8 @@ def unopened(
 ) -> Unopened | None:
     """Return the records of a file to be opened when they are needed; raise if its header lacks a column.
 
-    ``columns`` are those that options name; ``hints`` says whether columns that look like identifiers are pointed out.
+    ``columns`` are those that options name; ``hints`` says whether these are training records: columns that look like
+    identifiers are pointed out. Of a holdout, lines that are not as the header says are left out.
     """
     from glassine.auditing.samples import Unopened
 
@@ -162,9 +178,11 @@ def unopened(
         check_target(columns.get("target"), path, names)
 
     def opening() -> RecordTable:
-        table = read_records(path, written, Purpose.ORDINARY, domain, attributes=attributes, quiet=quiet)
+        table = read_records(path, written, Purpose.AUDIT, domain, attributes=attributes, quiet=quiet)
         check(table.names)
-        if hints and not quiet:
+        if not hints:
+            return of_header(table, "the holdout", quiet=quiet)
+        if not quiet:
             tell_repeats(table, columns.get("person"))
         return table
 

@@ -32,7 +32,7 @@ from glassine.cli.options import (
     output_option,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import load_trees, read_policy, read_records, stated_domain
+from glassine.cli.reading import load_trees, of_header, read_policy, read_records, stated_domain
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError, worded
 from glassine.files import write_text
@@ -266,7 +266,9 @@ def rebuild_command(
         )
     limits, _ = read_policy(published.policy)
     declared = stated_domain(published.domain)
-    original = None if published.data is None else read_records(published.data, written, Purpose.ORDINARY, declared)
+    original = None
+    if published.data is not None:
+        original = of_header(read_records(published.data, written, Purpose.AUDIT, declared), "the comparison")
     trees = [load_trees(model, declared, published.trust_pickle) for model in models]
     if len(models) == 1 and output is None and not rows and not counting.count_from_data:
         blurred = _blurred(trees[0], declared, stated)

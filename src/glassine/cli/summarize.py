@@ -29,7 +29,7 @@ from glassine.cli.options import (
     output_option,
 )
 from glassine.cli.progress import progress
-from glassine.cli.reading import input_files, opened, read_domain, read_policy, read_records
+from glassine.cli.reading import input_files, of_header, opened, read_domain, read_policy, read_records
 from glassine.cli.steps import option_of
 from glassine.cli.summary import reported
 from glassine.cli.training import (
@@ -448,7 +448,9 @@ def near_optimal_from_summary(
     with progress(quiet=report.as_json) as display, in_options(names):
         display.stage("searching all trees")
         trees = summary.near_optimal(max_depth, share)
-        records = None if ask is None else read_records(ask, written, Purpose.ORDINARY, summary.domain_)
+        records = None
+        if ask is not None:
+            records = of_header(read_records(ask, written, Purpose.AUDIT, summary.domain_), "the records to decide")
         display.stage("comparing what they decide")
         multiplicity = trees.multiplicity(records)
     inputs = input_files(summary=file, **{"records to decide": ask})

@@ -8,9 +8,14 @@ from glassine.domain.attributes import Attribute
 from glassine.domain.domain import Domain
 from glassine.records.flags import declared
 
+LINES = "lines of the file"
+"""What stands for a column where it is a line that is odd, and no value."""
+
 
 def bounds(name: str, recipe: Mapping[str, Attribute] | Domain, *, implied: bool = False) -> str:
     """Return outside what cells are said to lie: the domain, or what a model's literals imply where there is none."""
+    if name == LINES:
+        return "what its header says"
     # Of several attributes that are tied there is no more to say.
     said = declared(recipe[name]) if name in recipe else ""
     return f"what the model tests ({said})" if implied else f"the domain{said and f', which declares {said}'}"

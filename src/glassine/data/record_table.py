@@ -18,6 +18,7 @@ from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.records.cells import Coded, FlagArray, Plain
 from glassine.records.containers import Opened, batches, is_distributed, opened_frame, signed_relation
+from glassine.records.lines import LineFlags
 from glassine.records.values import as_declared, as_they_are
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
@@ -65,6 +66,8 @@ class RecordTable(Opened):
         Whose record each is, where that is stated: then people are counted, else records.
     declared : mapping of str to Attribute
         The attributes by which :attr:`arrays` reads columns; other columns are as they are.
+    lines : ndarray of uint8, shape (n,), or None
+        What is odd about the line of each, a :class:`~glassine.records.lines.LineFlag`; None where none is odd.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class RecordTable(Opened):
     persons: Persons | None = None
     declared: Mapping[str, Attribute] = field(default_factory=dict)
     plain: dict[str, AnyArray] = field(default_factory=dict)
+    lines: LineFlags | None = None
 
     @property
     def container(self) -> nw.DataFrame[Any]:
@@ -178,13 +182,20 @@ class RecordTable(Opened):
             return self
         persons = None if self.persons is None else self.persons.take(rows)
         frame = self.frame[np.flatnonzero(rows).tolist()]
-        return RecordTable(frame, self.source, persons=persons, declared=self.declared)
+        lines = None if self.lines is None else self.lines[rows]
+        return RecordTable(frame, self.source, persons=persons, declared=self.declared, lines=lines)
+
+    @property
+    def of_header(self) -> RecordTable:
+        """The records whose lines are as the header of their file says."""
+        return self if self.lines is None else self.take(self.lines == 0)
 
     def at(self, rows: Indices) -> RecordTable:
         """Return the records of some rows, whose columns keep the types that they have in this table."""
         values, plain = ({name: column[rows] for name, column in of.items()} for of in (self.values, self.plain))
         persons = None if self.persons is None else self.persons.take(rows)
-        return replace(self, frame=self.frame[rows.tolist()], values=values, plain=plain, kept={}, persons=persons)
+        own = replace(self, frame=self.frame[rows.tolist()], values=values, plain=plain, kept={}, persons=persons)
+        return own if self.lines is None else replace(own, lines=self.lines[rows])
 
     def restrict(self, names: Iterable[str]) -> RecordTable:
         """Return some of the columns, in the given order, with what was made of them."""

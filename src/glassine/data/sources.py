@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
-from glassine.data.csv_records import differs, texts_of
+from glassine.data.csv_records import differs, read_lines, texts_of
 from glassine.data.record_table import ParsedFile, RecordTable
 from glassine.domain import Domain
 from glassine.domain.attributes import Attribute
@@ -25,7 +26,7 @@ from glassine.records.files import (
 )
 from glassine.records.headers import CsvDialect, RecordsFile, open_text
 from glassine.records.limits import check_parquet, check_text
-from glassine.records.lines import BLOCK, WINDOWS, DelimitedText
+from glassine.records.lines import BLOCK, WINDOWS, DelimitedText, LineFlags
 from glassine.records.purpose import Purpose
 
 
@@ -48,7 +49,8 @@ def read_table(
     file : RecordsFile
         The file, and how it is written; of a Parquet file only the texts that stand for missing values count.
     purpose : Purpose
-        For whom it is read. A private fit takes each line for a record, and refuses none.
+        For whom it is read. A private fit takes each line for a record, and refuses none; an audit refuses none, and
+        counts those that are not as the header says.
     domain : Domain, optional
         The public domain.
     attributes : mapping of str to Attribute, optional
@@ -58,7 +60,7 @@ def read_table(
     ------
     UnreadableFileError
         If the file cannot be read; the message names the line of a CSV file, unless the purpose is private: then all
-        that is refused follows from the header.
+        that is refused follows from the header. Of an audit if half of its lines are not as the header says.
     InvalidDataError
         If the dialect states missing values of a column that the file lacks.
     """
@@ -71,6 +73,7 @@ def read_table(
     own = {} if domain is None else {name: domain[name] for name in domain}
     declared = {**own, **(attributes or {})}
     typed, encoding, separator = data[:4] == b"PAR1" and not dialect.names, None, None
+    lines = None
     if typed:
         check_parquet(data, path, purpose)
         frame = read_parquet(data, file, declared, _flat(data, declared, path))
@@ -84,20 +87,41 @@ def read_table(
         dialect.check_columns(text.names, path)
         blocks = _in_blocks(text, dialect) if _is_long(text, declared, dialect) else None
         if blocks is None:
-            frame = _read_csv(text, declared, dialect)
+            texts, lines = read_lines(text)
+            frame = _read_csv(text, texts, lines, declared, dialect)
+            del texts
         else:
             # A long file and all of its columns are not in memory together.
             del data, text
             frame = _joined(blocks)
     source = ParsedFile(path=path, digest=digest, typed=typed, encoding=encoding, separator=separator)
-    return RecordTable(nw.from_native(frame, eager_only=True), source)
+    return RecordTable(nw.from_native(frame, eager_only=True), source, lines=lines)
 
 
-def _read_csv(text: DelimitedText, declared: Mapping[str, Attribute], dialect: CsvDialect) -> pl.DataFrame:
+def _read_csv(
+    text: DelimitedText,
+    texts: pl.DataFrame,
+    lines: LineFlags | None,
+    declared: Mapping[str, Attribute],
+    dialect: CsvDialect,
+) -> pl.DataFrame:
     """Return the columns of a CSV file: declared ones value by value, the others by what all values have in common."""
-    texts = texts_of(text)
-    own = iter(inferred([column for column in texts if column.name not in declared], dialect))
+    rest = [column for column in texts if column.name not in declared]
+    if lines is None:
+        own = iter(inferred(rest, dialect))
+    else:
+        # The type of a column follows from lines that are as the header says, and no other line changes it.
+        plain = inferred([column.filter(lines == 0) for column in rest], dialect)
+        own = iter([_completed(column, texts, lines) for column, texts in zip(plain, rest, strict=True)])
     return pl.DataFrame([_read(text, column, declared, dialect, own) for column in texts])
+
+
+def _completed(plain: pl.Series, texts: pl.Series, lines: LineFlags) -> pl.Series:
+    """Return a typed column with the cells of odd lines, null where they are none of its type."""
+    odd = texts.filter(lines > 0)
+    cells = pl.Series([None] * len(odd), dtype=pl.Boolean) if plain.dtype == pl.Boolean else odd
+    places = np.argsort(np.concatenate([np.flatnonzero(lines == 0), np.flatnonzero(lines)]))
+    return plain.extend(cells.alias(plain.name).cast(plain.dtype, strict=False))[places]
 
 
 def _flat(data: bytes, declared: Mapping[str, Attribute], path: Path) -> list[str] | None:
@@ -185,7 +209,7 @@ def _read(
 def differing(file: RecordsFile, data: bytes, declared: Mapping[str, Attribute]) -> int:
     """Return how many records of a file, as CSV has them, are not among those that a private fit reads."""
     whole, alone = (
-        texts_of(open_text(file, data, declared, purpose=purpose)) for purpose in (Purpose.ORDINARY, Purpose.PRIVATE)
+        texts_of(open_text(file, data, declared, purpose=purpose)) for purpose in (Purpose.AUDIT, Purpose.PRIVATE)
     )
     if whole.equals(alone):
         return 0

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from glassine.data.record_table import as_table, eager, frame_of
+from glassine.data.deviations import LINES
+from glassine.data.record_table import RecordTable, as_table, eager, frame_of
 from glassine.domain.domain import Domain
 from glassine.records.flags import reasons, wide
+from glassine.records.lines import LineFlag
 from glassine.records.reading import read, rows_outside
 
-__all__ = ["broken_rules", "outside_of", "violations"]
+__all__ = ["broken_rules", "lines_outside", "outside_of", "rows_of_lines", "violations"]
+
+LINE_REASONS = {
+    LineFlag.OPEN_QUOTE: "malformed quotes",
+    LineFlag.RAGGED: "more or fewer fields",
+    LineFlag.REPAIRED: "bytes that are no text in the encoding",
+}
+"""What is odd about a line, in words."""
 
 TIES = "no combination of the group"
 """The reason of records that ties between attributes forbid."""
@@ -43,7 +52,7 @@ def broken_rules(domain: Domain, frame: object) -> dict[str, dict[str, list[int]
     if frame_of(frame) is not None:
         table = as_table(frame)
         eager(table)
-    broken: dict[str, dict[str, list[int]]] = {}
+    broken: dict[str, dict[str, list[int]]] = {LINES: rows_of_lines(table)} if isinstance(table, RecordTable) else {}
     for name, why in rows_outside(table, domain).items():
         own = enumerate(reasons(domain[name]), 1) if why.any() else ()
         broken[name] = {reason: np.flatnonzero(why == i).tolist() for i, reason in own}
@@ -54,3 +63,20 @@ def broken_rules(domain: Domain, frame: object) -> dict[str, dict[str, list[int]
         broken[" + ".join(block)] = {TIES: [i for i, row in rows if row not in allowed]}
     kept = {name: {why: rows for why, rows in own.items() if rows} for name, own in broken.items()}
     return {name: own for name, own in kept.items() if own}
+
+
+def rows_of_lines(table: RecordTable) -> dict[str, list[int]]:
+    """Return the rows of a file whose lines are not as its header says, by reason; each has one."""
+    out: dict[str, list[int]] = {}
+    if table.lines is not None:
+        left = table.lines
+        for flag, why in LINE_REASONS.items():
+            own = (left & flag.value) > 0
+            out |= {why: np.flatnonzero(own).tolist()} if own.any() else {}
+            left = np.where(own, 0, left)
+    return out
+
+
+def lines_outside(table: RecordTable) -> dict[str, int]:
+    """Return how many records of a file have lines that are not as its header says, by reason."""
+    return {why: len(rows) for why, rows in rows_of_lines(table).items()}

@@ -19,7 +19,7 @@ BARS = 24
 def main() -> None:
     """Print the heights of the bars of a column of numbers; arguments: the records and the column."""
     path, column = sys.argv[1:]
-    values = columns(read_table(RecordsFile(path=Path(path)), Purpose.ORDINARY))[column]
+    values = columns(read_table(RecordsFile(path=Path(path)), Purpose.AUDIT))[column]
     try:
         numbers = values.astype(float)
     except (TypeError, ValueError):

@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _records(path: Path, domain: Domain) -> Any:
-    return read_table(RecordsFile(path=path), Purpose.ORDINARY, domain)
+    return read_table(RecordsFile(path=path), Purpose.AUDIT, domain)
 
 
 def stops(path: Path, domain: Domain, limits: str, members: Sample, holdout: Sample) -> Iterator[dict[str, Any]]:

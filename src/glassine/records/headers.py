@@ -211,7 +211,7 @@ def open_text(file: RecordsFile, data: bytes, declared: Mapping[str, Attribute],
         head, lines, skip = head.below(excel.end()), 1, skip + excel.end()
         stated = stated or excel[1].decode()
     separator = stated or _separator(head, dialect, declared)
-    names, length, taken = (dialect.names, 0, 0) if dialect.names else head.names(separator)
+    names, length, taken = (dialect.names, 0, 0) if dialect.names else head.names(separator, declared)
     _check_names(names, path, declared=declared, trusted=dialect.header or bool(dialect.names))
     return DelimitedText(
         path=path,
@@ -273,8 +273,11 @@ class _Head:
                 return
             start = stop
 
-    def names(self, separator: str) -> tuple[tuple[str, ...], int, int]:
-        """Return the names of the columns, and how many bytes and lines hold them; a quoted name may break its line."""
+    def names(self, separator: str, declared: Collection[str]) -> tuple[tuple[str, ...], int, int]:
+        """Return the names of the columns, and how many bytes and lines hold them; a quoted name may break its line.
+
+        Blanks around a name are no part of it, unless it is declared with them or another column would have its name.
+        """
         taken: list[int] = []
         first = ""
 
@@ -306,7 +309,8 @@ class _Head:
                 remedy="Give a CSV file with a header, or a Parquet file.",
                 path=self.path,
             )
-        return names, sum(taken), len(taken)
+        bare = tuple(name if name in declared else name.strip() for name in names)
+        return bare if len({*bare}) == len({*names}) else names, sum(taken), len(taken)
 
 
 def _separator(head: _Head, dialect: CsvDialect, declared: Mapping[str, Attribute]) -> str:
@@ -314,7 +318,7 @@ def _separator(head: _Head, dialect: CsvDialect, declared: Mapping[str, Attribut
     first = "" if dialect.names else re.sub(r'"[^"]*("|$)', "", next((line for line, _ in head.lines()), ""))
     marks = [mark for mark in SEPARATORS if mark in first]
     if len(marks) > 1:
-        hits = {mark: len({*head.names(mark + BLANK)[0]} & {*declared}) for mark in marks}
+        hits = {mark: len({*head.names(mark + BLANK, declared)[0]} & {*declared}) for mark in marks}
         most = max(hits.values())
         best = [mark for mark in marks if hits[mark] == most > 0]
         if len(best) != 1:

@@ -45,7 +45,7 @@ class LineFlag(IntFlag):
     Attributes
     ----------
     RAGGED
-        It has more or fewer fields than the header.
+        It has fewer fields than the header, or more that are not empty.
     REPAIRED
         Some of its bytes are no text in the encoding of the file.
     OPEN_QUOTE
@@ -118,7 +118,7 @@ class DelimitedText:
             body += b"\n"
         if b"\r" in body:
             body = body.replace(b"\r\n", b"\n")
-        text, repaired = self._decoded(body)
+        text, repaired = self.decoded(body)
         if not repaired and (frame := self._alike(text)) is not None:
             return frame, np.zeros(len(frame), np.uint8)
         lines = _Lines.of(text, ord(self.mark), len(self.names), blank=self.blank)
@@ -127,7 +127,7 @@ class DelimitedText:
         odd = np.flatnonzero(lines.odd)
         rows = []
         for i in odd.tolist():
-            fields, flag = self._fields(text[lines.starts[i] : lines.ends[i]].decode(errors="replace"))
+            fields, flag = self.fields(text[lines.starts[i] : lines.ends[i]].decode(errors="replace"))
             rows.append(fields)
             flags[i] |= flag.value
         if not lines.plain.all():
@@ -153,7 +153,7 @@ class DelimitedText:
         except pl.exceptions.PolarsError:
             return None
 
-    def _decoded(self, body: bytes) -> tuple[bytes, list[int]]:
+    def decoded(self, body: bytes) -> tuple[bytes, list[int]]:
         """Return lines in UTF-8, each decoded alone, and the numbers of those with bytes that are no text."""
         if self.encoding in (None, "utf-8"):
             try:
@@ -172,7 +172,7 @@ class DelimitedText:
                 out.append(line.decode(self.encoding or WINDOWS, errors="replace").encode())
         return b"\n".join(out) + b"\n", repaired
 
-    def _fields(self, line: str) -> tuple[list[str | None], LineFlag]:
+    def fields(self, line: str) -> tuple[list[str | None], LineFlag]:
         """Return the fields of one line, as many as there are columns, and what is odd about it."""
         flag, width = LineFlag(0), len(self.names)
         try:
@@ -184,7 +184,8 @@ class DelimitedText:
             except csv.Error:
                 # Longer than any field, or with a line's end of another kind within it.
                 fields = []
-        if len(fields) != width:
+        # Empty fields behind the last column hold nothing, as separators at the end of a line leave them.
+        if len(fields) < width or any(fields[width:]):
             flag |= LineFlag.RAGGED
         return [*fields[:width], *[None] * (width - len(fields))], flag
 

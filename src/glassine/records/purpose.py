@@ -13,8 +13,11 @@ class Purpose(Enum):
     PRIVATE
         A fit with a guarantee: each line is a record, read alone, and none is refused.
     ORDINARY
-        Everything else: quotes may break their line, and a row with too many fields is refused by its number.
+        A fit without one: quotes may break their line, and a line that is not as the header says is refused.
+    AUDIT
+        An audit or a check: quotes may break their line, and a line that is not as the header says is counted as such.
     """
 
     PRIVATE = "private"
+    AUDIT = "audit"
     ORDINARY = "ordinary"
