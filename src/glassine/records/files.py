@@ -203,9 +203,8 @@ def _no_parquet(path: Path, error: BaseException) -> UnreadableFileError:
     first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     # The value that cannot be read is one record's, and so are its places.
     first = re.sub(r"`[^`]*(`|$)", "a value", first)
-    return UnreadableFileError(
-        f"{path} is not a Parquet file that can be read: {first}.", remedy="Write it again.", path=path
-    )
+    remedy = "Write its texts in UTF-8." if "UTF-8" in first else "Write it again."
+    return UnreadableFileError(f"{path} is not a Parquet file that can be read: {first}.", remedy=remedy, path=path)
 
 
 def as_written(texts: pl.Series, attribute: Attribute | None, missing: Collection[str], comma: bool) -> pl.Series:
