@@ -74,7 +74,7 @@ def _frame(text: DelimitedText, rows: list[list[str | None]]) -> pl.DataFrame:
 
 @dataclass(slots=True, repr=False, eq=False)
 class _AsCsv:
-    """A reader of records as CSV has them, and of a line by itself where CSV has none."""
+    """A reader of records as CSV has them, and of a line alone where CSV has none."""
 
     text: DelimitedText
     # Of what is wrong, the line is said, and never what it holds.
