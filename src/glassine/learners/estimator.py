@@ -162,6 +162,31 @@ class PublishedModel(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit
         return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
 
 
+class Scored:
+    """An estimator whose targets and weights are those of the records: scikit-learn's score goes by position alone."""
+
+    def score(self, X: object, y: object, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return the accuracy of the predicted classes, or the coefficient of determination of predicted numbers.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n, d)
+            Records.
+        y : array-like of shape (n,)
+            Their true classes or numbers.
+        sample_weight : array-like of shape (n,), optional
+            How many records each row stands for.
+
+        Raises
+        ------
+        InvalidDataError
+            If targets or weights have the index of the records in another order, or another index.
+        """
+        check_alignment(X, y=y, sample_weight=sample_weight)
+        by_position: Any = super()
+        return float(by_position.score(X, y, sample_weight=sample_weight))
+
+
 class TransparentModel(PublishedModel, ABC):
     """A learner of trees or rules."""
 
@@ -248,7 +273,7 @@ class TransparentModel(PublishedModel, ABC):
         """Return the largest class that the parameters can lead to."""
 
 
-class TransparentClassifier(ClassifierMixin, TransparentModel):  # type: ignore[misc]  # scikit-learn ships no types
+class TransparentClassifier(Scored, ClassifierMixin, TransparentModel):  # type: ignore[misc]  # scikit-learn ships no types
     """A classifier whose fitted state is the published model.
 
     Attributes

@@ -19,7 +19,7 @@ from glassine.data.labels import target_name
 from glassine.errors import InvalidParameterError
 from glassine.formats import fingerprint
 from glassine.learners.budget import LARGEST_EPSILON, check_number, relation_of
-from glassine.learners.estimator import PrivateParameters, tags_of_domain
+from glassine.learners.estimator import PrivateParameters, Scored, tags_of_domain
 from glassine.learners.intake import metadata_of, read_training
 from glassine.learners.training_data import in_memory
 from glassine.models.guarantee import LONGEST_SETTING
@@ -113,7 +113,7 @@ def _has_scores(search: Any) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class PrivateSearchCV(Scored, PrivateParameters, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """A search over hyperparameters of a private classifier that spends one epsilon.
 
     Each record, or each person with all records, is held out by a coin. From the others, a random number of private

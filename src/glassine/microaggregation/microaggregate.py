@@ -26,6 +26,7 @@ from glassine.microaggregation.dissimilarity import (
 from glassine.microaggregation.mdav import Mixed, ScaledRecords, closest
 from glassine.microaggregation.record_encoding import Unscaled
 from glassine.microaggregation.scan import group_means, on_grid, word_bits
+from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Ints
 
 # A partition of records into groups, what stands for each group, and what is lost by it.
@@ -218,6 +219,7 @@ def microaggregate(
     """
     for least in k.values() if isinstance(k, Mapping) else (k,):
         _check(least, gamma, progress)
+    check_alignment(X, strata=strata)
     table, distance = read_records(X, distance, domain)
     n = len(table.codes)
     if not isinstance(k, Mapping) and not k <= n:

@@ -42,6 +42,7 @@ from glassine.errors import (
 from glassine.formats import as_model, tree_or_rules
 from glassine.models import DecisionTree
 from glassine.models.records import implied
+from glassine.records.alignment import check_alignment
 from glassine.records.arrays import Array, Ints
 
 PRECISION = 1e-10
@@ -175,6 +176,7 @@ def infer_sensitive(
     if adversary is not None and not isinstance(knowledge, Adversary):
         raise InvalidParameterError(f"{parameter('adversary')} must be an Adversary, got {type(knowledge).__name__}.")
     assumed, notes, unused = completed(adversary, read_hints(model))
+    check_alignment(quasi_identifiers, truth=truth)
     data = dict(as_table(quasi_identifiers).by(implied(tree.literals)).arrays)
     if sensitive is not None:
         if not isinstance(sensitive, str):

@@ -23,7 +23,7 @@ from glassine.learners.additive.event_targets import CountsEvents, without_expos
 from glassine.learners.additive.smoothing import LoadedSmoothing
 from glassine.learners.additive.table_memory import check_memory, most_bins, most_released, pairs_asked_for, table_bytes
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
-from glassine.learners.estimator import PrivateEstimator, PublishedModel
+from glassine.learners.estimator import PrivateEstimator, PublishedModel, Scored
 from glassine.learners.memory import record_bytes
 from glassine.models import AdditiveModel
 from glassine.models.additive import summarize_model
@@ -156,7 +156,7 @@ class AdditiveEstimator(Editable):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # scikit-learn ships no types
+class AdditiveClassifier(Scored, ClassifierMixin, Editable):  # type: ignore[misc]  # scikit-learn ships no types
     """An additive estimator whose model has classes."""
 
     classes: Sequence[Scalar] | None = None
@@ -183,7 +183,7 @@ class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # sc
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class AdditiveRegressor(RegressorMixin, Editable):  # type: ignore[misc]  # scikit-learn ships no types
+class AdditiveRegressor(Scored, RegressorMixin, Editable):  # type: ignore[misc]  # scikit-learn ships no types
     """An additive estimator whose model predicts a number."""
 
     released: ClassVar[frozenset[str]] = PublishedModel.released - {"classes_"}

@@ -24,7 +24,7 @@ from glassine.learners.additive.targets import read_numbers
 from glassine.learners.antecedents import Antecedent, LiteralPlan, PoolPlan
 from glassine.learners.budget import check_number
 from glassine.learners.declared import questions_are_public
-from glassine.learners.estimator import TransparentClassifier, TransparentModel
+from glassine.learners.estimator import Scored, TransparentClassifier, TransparentModel
 from glassine.learners.exhaustive.sizes import smaller
 from glassine.learners.intake import Intake, read_training
 from glassine.learners.publishing import evidence_of
@@ -268,7 +268,7 @@ class RankedClasses(Classes, Tabulated):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Numbers(RegressorMixin, Tabulated):  # type: ignore[misc]  # scikit-learn ships no types
+class Numbers(Scored, RegressorMixin, Tabulated):  # type: ignore[misc]  # scikit-learn ships no types
     """Leaves of numbers in a public range: squared error of values over that range."""
 
     target_range: tuple[float, float] | None = None
