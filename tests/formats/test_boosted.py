@@ -112,6 +112,14 @@ def test_the_base_score_of_raw_scores_is_a_score() -> None:
     assert {cell.evidence.label for cell in tree_from_xgboost(data).cells} == {0}
 
 
+def test_a_logistic_regression_of_shares_is_no_model_of_classes() -> None:
+    data = plain("xgboost.json")
+    data["learner"]["objective"]["name"] = "reg:logistic"
+    for read in (tree_from_xgboost, ensemble_from_xgboost):
+        with pytest.raises(UnsupportedModelError, match=r"classes or shares.*'binary:logistic'"):
+            read(data)
+
+
 def test_a_booster_of_one_class_says_so() -> None:
     data = plain("xgboost.json")
     data["learner"]["learner_model_param"]["base_score"] = "[0E0]"

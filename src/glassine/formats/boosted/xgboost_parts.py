@@ -21,9 +21,11 @@ COUNTING = ("reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:quantile
 VALUES = (*COUNTING, "reg:pseudohubererror", "reg:squaredlogerror")
 POSITIVE = ("count:poisson", "reg:gamma", "reg:tweedie")
 """Objectives whose value is the exponential of the score."""
-BINARY = ("binary:logistic", "binary:logitraw", "reg:logistic")
-CHANCES = ("binary:logistic", "reg:logistic")
+BINARY = ("binary:logistic", "binary:logitraw")
+CHANCES = ("binary:logistic",)
 """Objectives whose base score is a probability; that of raw scores is a score."""
+SHARES = "reg:logistic"
+"""Its targets may be shares as well as classes, and no file says which."""
 SEVERAL = ("multi:softprob", "multi:softmax")
 MOST_CLASSES = 10_000
 
@@ -99,6 +101,12 @@ def shared_parts(data: object, domain: Domain | None) -> Shared:
     trees = listed if isinstance(listed, list) else []
     objective = part(learner, "objective")
     kind = objective.get("name")
+    if kind == SHARES:
+        raise UnsupportedModelError(
+            f"the targets of the objective {SHARES!r} may be classes or shares, and the file does not say which.",
+            remedy="If they are classes, train with 'binary:logistic', which gives the same trees; if they are shares, "
+            "with 'reg:squarederror'.",
+        )
     if kind not in (*VALUES, *POSITIVE, *BINARY, *SEVERAL):
         raise UnsupportedModelError(
             f"the objective {kind!r:.40} is not read: its scores are neither a value nor a class."
