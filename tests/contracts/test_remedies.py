@@ -26,6 +26,16 @@ NEAR = {
         r"save_model\('model\.txt'\)",
     ),
     "CatBoost JSON": (json.dumps({"oblivious_trees": [], "features_info": {}}), "CatBoost", "format='onnx'"),
+    "rpart.rules": (
+        " y\n    0.18 when age <  46 & dose >= 1.2\n    0.42 when age >= 46\n",
+        "rpart.rules",
+        r"digits = 15",
+    ),
+    "rpart.rules with cover": (
+        " y    cover\n    0.1 when sex is male & a >= 6    58%\n",
+        "rpart.rules",
+        r"digits = 15",
+    ),
     "CatBoost": ("CBM1\x00\x01", "CatBoost", "format='onnx'"),
     "dput of R": ('structure(list(frame = structure(list(var = c("a")))))\n', "dput", r"print\(model\)"),
     "repr of an estimator": (

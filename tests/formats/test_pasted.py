@@ -9,6 +9,7 @@ import pytest
 
 from glassine.errors import UnsupportedModelError
 from glassine.formats import load_model
+from glassine.models import DecisionTree
 
 FILES = Path(__file__).parent / "files"
 EXPORTED = "|--- age <= 40.50\n|   |--- class: no\n|--- age >  40.50\n|   |--- class: yes\n"
@@ -76,6 +77,13 @@ def test_two_trees_in_one_text_are_not_read_as_one(name: str, between: str, tmp_
         ("IF age between 40 and 60 THEN high\nELSE low\n", "its ends belong"),
         ("Decision tree:\n\nsex in {a, ...}: no (9)\nsex = b: yes (9)\n", r"cut short by '\.\.\.'"),
         ("Decision tree:\n\nage <= 39 (40.5): no (9)\nage >= 42 (40.5): yes (9)\n", "fuzzyThreshold = FALSE"),
+        ("Decision tree:\n\nage = N/A: no (2)\nage <= 39: no (9)\nage > 39: yes (9)\n", "Leave N/A of 'age' out"),
+        ("Decision tree:\n\njob = a: stage: one (2)\njob = b: stage: two (9)\n", "Print the confusion matrix"),
+        ("IF age <= 40,5 THEN yes\nELSE no\n", r"Write 40\.5, with a decimal point"),
+        (
+            "Fitted party:\n[1] root\n|   [2] a <= 3: 2093.000 (n = 248)\n|   [3] a > 3: Inf (n = 1)\n",
+            "time of survival",
+        ),
     ],
 )
 def test_what_names_no_attribute_or_is_cut_is_no_condition(text: str, why: str, tmp_path: Path) -> None:
@@ -94,3 +102,21 @@ def test_a_tree_of_c50_may_be_one_leaf(tmp_path: Path) -> None:
     (tmp_path / "m").write_text("Decision tree:\n no (100/20)\n\n\nEvaluation on training data (100 cases):\n")
     (cell,) = load_model(tmp_path / "m").cells  # type: ignore[union-attr]
     assert cell.evidence.counts == (80, 20)
+
+
+def test_a_class_may_hold_a_colon_where_the_confusion_matrix_lists_it(tmp_path: Path) -> None:
+    lines = ["age <= 40: stage: one (60/5)", "age > 40:", ":...job = a: b: stage: two (20/2)", "    job = c: two (17)"]
+    matrix = [
+        "\t   (a)   (b)   (c)    <-classified as",
+        *(f"    1  ({a}): class {c}" for a, c in zip("abc", ("stage: one", "stage: two", "two"), strict=True)),
+    ]
+    (tmp_path / "m").write_text(
+        "\n".join(["Decision tree:", "", *lines, "", "", "Evaluation on training data (97 cases):", "", *matrix, ""])
+    )
+    model = load_model(tmp_path / "m")
+    assert isinstance(model, DecisionTree)
+    assert model.classes == ("stage: one", "stage: two", "two")
+    found = [(str(cell), cell.evidence.label) for cell in model.cells]
+    assert found[0] == ("age <= 40", 0)
+    assert [label for _, label in found] == [0, 1, 2]
+    assert "a: b" in found[1][0]

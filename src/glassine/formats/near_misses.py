@@ -105,6 +105,12 @@ NEAR_MISSES = (
     ),
     NearMiss(
         "text",
+        _text(r"[^\n]{0,200}\n([^\n]{0,200}\n)?\s+-?[0-9.]+ (\[[0-9. ]{1,200}\] +)?when +[^\n]{1,500} (is|<|>=|<=|>) "),
+        "what rpart.rules of R prints of a tree, without its records and with rounded thresholds",
+        "Save what print(model, digits = 15) prints of the tree itself.",
+    ),
+    NearMiss(
+        "text",
         _text(r"Conditional inference tree with"),
         "a tree of the R package party, whose print lacks the classes of leaves",
         "Fit it with ctree of partykit, and save what print(model) prints.",

@@ -58,6 +58,11 @@ def _translated(number: int, content: str) -> str:
         mean = VALUE.search(content)
         if mean is not None:
             return f"{_braced(content[: mean.start()])}: {mean['value']} ({mean['covered']}/{mean['squares']})"
+        if re.search(r": (Inf|NA|[0-9.]+) \(n = [0-9]+\)$", content):
+            raise UnsupportedModelError(
+                f"line {number} of the printed tree has a median time of survival, whose trees are not read.",
+                remedy="Fit a tree of a class, such as of survival past a day.",
+            )
         if re.search(r": .*\([nw] = [0-9.]+", content):
             raise _bad(number, "its leaf states neither a share nor a sum of errors: weighted trees are not read")
         return _braced(content)
@@ -166,6 +171,9 @@ def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
             remedy="Print a tree of J48, or one whose leaves all have records: set -M 1 or more.",
         )
     entries = _parsed(text)
+    printed = _in_matrix(text)
+    if not printed and domain is None:
+        _ambiguous(entries)
     total, sizes_of_leaves = TOTAL.search(text), [float(one.leaf[1] or 0) for one in entries if one.leaf is not None]
     if total is not None and abs(sum(sizes_of_leaves) - int(total[1])) > max(1, 0.01 * len(sizes_of_leaves)):
         # J48 -R counts in leaves the records that the tree was grown with, and not those that it was pruned with.
@@ -173,7 +181,7 @@ def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
             entry.leaf = None if entry.leaf is None else (entry.leaf[0], None, None)
     party = PARTY_TITLE.search(text)
     regression = party is not None and any(VALUE.search(line.rstrip()) for line in text[party.end() :].splitlines())
-    classes, certain = (None, True) if regression else _classes(entries, _in_matrix(text))
+    classes, certain = (None, True) if regression else _classes(entries, printed)
     builder: TreeBuilder[int] = TreeBuilder("the printed tree", domain, silent=True)
     if len(entries[0].below) == 1 and not entries[1].test:
         builder.leaf(0, _evidence(entries[1], classes, certain))
@@ -217,6 +225,16 @@ def _classes(entries: Sequence[_Entry], printed: tuple[Scalar, ...]) -> tuple[tu
     numbers = sorted(float(label) for label in labels if not isinstance(label, str))
     named = (plain(repr(int(n) if n.is_integer() else n)) for n in numbers)
     return (*named, *sorted(x for x in labels if isinstance(x, str))), False
+
+
+def _ambiguous(entries: Sequence[_Entry]) -> None:
+    """Raise UnsupportedModelError if a colon of a leaf may be a part of its class or of the value before it."""
+    for entry in entries:
+        if entry.leaf is not None and ": " in entry.test:
+            raise UnsupportedModelError(
+                f"line {entry.line} of the printed tree holds two colons: one is in a value or a class.",
+                remedy="Print the confusion matrix below the tree, as summary(model) does, or give the domain.",
+            )
 
 
 def _bad(line: int, why: str) -> UnsupportedModelError:
@@ -277,10 +295,11 @@ def _parsed(text: str) -> list[_Entry]:
     entries = [_Entry(0, "", None)]
     path: list[_Entry] = []
     block = _block(text)
+    named = sorted((str(name) for name in _in_matrix(text) if ":" in str(name)), key=len, reverse=True)
     stepped = any(re.match(r"[ :]*:\.\.\.", raw) for _, raw in block)
     for line, raw in block:
         depth, content = _margin(raw, stepped)
-        entry = _entry(line, content)
+        entry = _entry(line, content, named)
         if depth > len(path) or depth > DEEPEST:
             raise _bad(line, f"it is indented {depth} deep where at most {min(len(path), DEEPEST)} is expected")
         if depth and path[depth - 1].leaf is not None:
@@ -295,9 +314,17 @@ def _parsed(text: str) -> list[_Entry]:
     return entries
 
 
-def _entry(line: int, content: str) -> _Entry:
-    """Return one line without its margin: a condition, and a leaf behind the last colon if there is one."""
+def _entry(line: int, content: str, named: Sequence[str]) -> _Entry:
+    """Return one line without its margin: a condition, and a leaf behind the last colon if there is one.
+
+    ``named`` are the printed classes that hold a colon themselves, the longest first.
+    """
     test, colon, rest = content.rpartition(":")
+    for name in named:
+        head, mark, behind = content.rpartition(f": {name} (")
+        if mark and BEHIND.fullmatch(f"({behind}"):
+            test, rest = head, f" {name} ({behind}"
+            break
     # C5.0 prints a tree of one leaf without a colon.
     match = BEHIND.fullmatch(rest, max(rest.rfind("("), 0)) if colon or not OPERATOR.search(rest) else None
     if match is not None:
@@ -330,6 +357,11 @@ def _literals(below: Sequence[_Entry], builder: TreeBuilder[int]) -> list[Litera
                 f"the branches from line {below[0].line} on are no opposites.", remedy="Mend their numbers."
             )
         return list(sides(name, operators[0], float(bounds[0]), domain))
+    if len(set(operators)) > 1 and any("N/A" in values for _, _, values in tests):
+        raise UnsupportedModelError(
+            f"the branches from line {below[0].line} on have one for N/A beside those for numbers.",
+            remedy=f"Leave N/A of {name!r} out or write it as ?, which is missing, and fit it again.",
+        )
     if set(operators) == {"=", "!="} and len(tests) == 2 and tests[0][2] == tests[1][2]:
         return [OneOf(name, values, negated=operator == "!=") for _, operator, values in tests]
     seen = [value for _, _, values in tests for value in values]

@@ -178,7 +178,10 @@ def value_of(name: str, text: str, domain: Domain | None) -> Scalar:
 def _number(name: str, text: str, domain: Domain | None) -> float:
     value = plain(text)
     if isinstance(value, bool | str):
-        raise _cannot(f"{name} ... {text}", f"{text!r} is not a finite number")
+        error = _cannot(f"{name} ... {text}", f"{text!r} is not a finite number")
+        if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text):
+            error.advise(f"Write {text.replace(',', '.')}, with a decimal point.")
+        raise error
     attribute = None if domain is None else domain[name]
     if isinstance(attribute, Category) and any(isinstance(v, str) for v in attribute.values):
         raise InvalidModelError(f"{name!r} is a category, so it has no order.", remedy=f"Write '[{name} in {{...}}]'.")
