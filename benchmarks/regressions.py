@@ -346,11 +346,35 @@ def audited(fit: Fit, frame: pl.DataFrame, members: pl.DataFrame, target: str, p
         ("file", audit(model, domain=domain)),
         ("data", audit(model, kept, target, domain=domain)),
     ):
-        single = next(check.status for check in findings.checks if check.rule == "fitted_values")
+        check = next(check for check in findings.checks if check.rule == "fitted_values")
         out[f"{name}_within"] = float(findings.verdict == "within policy")
         out[f"{name}_fails"] = float(findings.verdict == "outside policy")
-        out[f"{name}_single"] = float(single == "fail")
+        out[f"{name}_single"] = float(check.status == "fail")
+        out["people"] = float(check.measured) if isinstance(check.measured, int | float) else 0.0
     return out
+
+
+def claims(fit: Fit, members: pl.DataFrame, target: str, penalty: float) -> dict[str, int]:
+    """Return how many people an attacker claims who knows all columns and the penalty, and of how many he is right.
+
+    Coefficients state the sum of the outcomes of the people of a column, and the intercept that of all. The attacker
+    claims the outcome of a person who is alone, and of people whose sum is none or all of them (logistic). He is right
+    about a number that he misses by less than a twentieth of its spread.
+    """
+    x, y = fit.design.columns(members), members[target].to_numpy().astype(float)
+    scores = x @ fit.coefficients
+    mean = scores if fit.linear else probabilities(scores)
+    claimed, right = np.zeros(len(x), dtype=bool), np.zeros(len(x), dtype=bool)
+    for column, coefficient in list(zip(x.T, fit.coefficients, strict=True))[1 + len(fit.design.numbers) :]:
+        ones = float(mean @ column + penalty * coefficient)
+        for group, total in ((column > 0, ones), (column == 0, float(mean.sum()) - ones)):
+            size = int(group.sum())
+            if not size or (fit.linear and size > 1) or (size > 1 and 0.1 < total < size - 0.1):
+                continue
+            said = total / size if fit.linear else float(total / size > 0.5)
+            claimed |= group
+            right[group] |= np.abs(y[group] - said) < 0.05 * float(y.std())
+    return {"claimed": int(claimed.sum()), "claimed_right": int((claimed & right).sum())}
 
 
 def lemma(fit: Fit, members: pl.DataFrame, target: str) -> dict[str, int]:
@@ -385,6 +409,7 @@ def rows(name: str) -> Iterator[dict[str, Any]]:
                 drawn = [_model(frame, target, (n, width, penalty), draw) for draw in range(N_DRAWS)]
                 found = {key: float(np.mean([one[key] for one in drawn])) for key in drawn[0]}
                 attacks = [found.pop(f"attack_{k}") for k in range(3)]
+                people = {key: round(found.pop(key) * N_DRAWS) for key in ("people", "claimed", "claimed_right")}
                 sums = {key: round(found.pop(key) * N_DRAWS) for key in COUNTED}
                 yield {
                     "dataset": name,
@@ -393,6 +418,7 @@ def rows(name: str) -> Iterator[dict[str, Any]]:
                     "penalty": penalty,
                     "advantage": round(max(attacks), 4),
                     **{key: round(value, 4) for key, value in found.items()},
+                    **people,
                     **(sums if not penalty else {}),
                 }
 
@@ -427,6 +453,7 @@ def _model(frame: pl.DataFrame, target: str, setting: tuple[int, int, float], dr
         "file_passes": float(check.status == "pass"),
         "smallest_column": float(ones.min(initial=n)),
         **audited(fit, frame, members, target, penalty > 0),
+        **claims(fit, members, target, penalty),
         **(lemma(fit, members, target) if not penalty else dict.fromkeys(COUNTED, 0)),
     }
 
@@ -498,6 +525,21 @@ def groups(found: list[dict[str, str]]) -> dict[str, list[dict[str, str]]]:
     }
 
 
+ALONE = (
+    *("settings that the audit with data fails for single records alone", "harmless by the means"),
+    *("people whose outcome follows, of all draws", "claimed by the attack", "right"),
+)
+"""Heads of the table of people whose outcome follows."""
+
+
+def _alone(kind: str, own: list[dict[str, str]]) -> tuple[str, ...]:
+    """Return a line of the table of people whose outcome follows, of settings that the law of parameters passes."""
+    failed = [r for r in own if float(r["data_single"]) > 0.5 and float(r["by_effective"]) <= LIMIT]
+    harmless = sum(not harm for harm in _harmful(failed))
+    sums = [sum(int(r[name]) for r in failed) for name in ("people", "claimed", "claimed_right")]
+    return (f"{kind}: {len(failed)}", f"{harmless}", *(f"{n:,}" for n in sums))
+
+
 def tables() -> dict[str, str]:
     """Return the tables of the page, from the rows that are stored."""
     with OUT.open() as stream:
@@ -528,6 +570,7 @@ def tables() -> dict[str, str]:
         "regressions": markdown(RULES, rules),
         "regressions by data": markdown(RULES, by_data),
         "columns of 0/1": markdown(heads, counts),
+        "people who are alone": markdown(ALONE, [_alone(kind, own) for kind, own in groups(found).items()][::2]),
     }
 
 
