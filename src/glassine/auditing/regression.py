@@ -386,6 +386,7 @@ def _hide(subject: RegressionSubject, suppression: Suppression) -> RegressionFin
     model, implied = subject.model, _implied(subject)
     bounds = indicator_bounds(model, subject.domain)
     leverage = None if subject.fitted is None else subject.fitted.leverage
+    high = None if leverage is None else int((leverage > HALF).sum())
     columns = tuple(
         ColumnFinding(
             name=effect.name,
@@ -410,7 +411,10 @@ def _hide(subject: RegressionSubject, suppression: Suppression) -> RegressionFin
         advantage=round(implied.value.advantage, 3) if isinstance(implied, Measured) else None,
         unbounded=not_bounded(model),
         largest_leverage=None if leverage is None or not len(leverage) else round(float(leverage.max()), 2),
-        n_leverage=None if leverage is None else suppression.rough(int((leverage > HALF).sum())),
+        # Rounded to the limit, a few would read as ten.
+        n_leverage=None
+        if high is None
+        else (suppression.count if high < suppression.below else suppression.rough)(high),
         published=model.fit.published,
     )
 

@@ -10,6 +10,8 @@ from markupsafe import Markup
 from glassine.models.svg import Axes, Chart, element, short, ticks
 
 ROW, NAMES, WIDTH, MOST = 22.0, 200.0, 640.0, 40
+PHONE, PHONE_NAMES = 330.0, 116.0
+"""Width of the plot where a page is as narrow as a phone, and its room for names."""
 QUANTILE = 1.96
 """Half the width of an interval of 95 %, in standard errors."""
 
@@ -23,8 +25,9 @@ class Coefficient:
     error: float | None
 
 
-def draw_forest(rows: Sequence[Coefficient], title: str) -> Markup:
-    """Return the forest plot of the first coefficients, one row each, on one scale."""
+def draw_forest(rows: Sequence[Coefficient], title: str, *, narrow: bool = False) -> Markup:
+    """Return the forest plot of the first coefficients, one row each, on one scale; on a phone, with shorter names."""
+    names, width = (PHONE_NAMES, PHONE) if narrow else (NAMES, WIDTH)
     drawn = [row for row in rows[:MOST] if abs(row.value) < 1e12]
     reach = [(row.error or 0.0) * QUANTILE for row in drawn]
     ends = [row.value - half for row, half in zip(drawn, reach, strict=True)]
@@ -35,20 +38,22 @@ def draw_forest(rows: Sequence[Coefficient], title: str) -> Markup:
     span = (high - low) or 1.0
     height = ROW * len(drawn)
     axes = Axes(
-        left=NAMES,
+        left=names,
         top=10.0,
-        width=WIDTH - NAMES - 20,
+        width=width - names - 20,
         height=height,
         across=lambda value: (min(max(value, low), high) - low) / span,
         up=lambda place: 1 - (place + 0.5) / max(len(drawn), 1),
     )
     pieces = [
         element("line", class_="grid", x1=axes.x(0.0), x2=axes.x(0.0), y1=axes.top, y2=axes.bottom),
-        axes.marks(ticks(low, high, 6)),
+        axes.marks(ticks(low, high, 3 if narrow else 6)),
     ]
     for place, (row, half) in enumerate(zip(drawn, reach, strict=True)):
         y = axes.y(place)
-        pieces.append(element("text", short(row.name, 30), class_="tick end", x=axes.left - 8, y=y, dy=4))
+        pieces.append(
+            element("text", short(row.name, 15 if narrow else 30), class_="tick end", x=axes.left - 8, y=y, dy=4)
+        )
         if row.error is not None:
             ends_of = (axes.x(row.value - half), axes.x(row.value + half))
             pieces.append(
@@ -57,8 +62,8 @@ def draw_forest(rows: Sequence[Coefficient], title: str) -> Markup:
         pieces.append(element("circle", fill="currentColor", cx=axes.x(row.value), cy=y, r=3.5))
     return Chart(
         kind="forest",
-        ident="forest-plot",
-        width=WIDTH,
+        ident="forest-plot-phone" if narrow else "forest-plot",
+        width=width,
         height=height + 50,
         title=title,
         description="The table below has the same figures.",

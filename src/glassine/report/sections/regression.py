@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from glassine.auditing.findings import Findings
 from glassine.auditing.findings.regression import ColumnFinding, RegressionFinding
 from glassine.report import wording
-from glassine.report.blocks import Gallery, Paragraph, Piece, Row, Table, heads
+from glassine.report.blocks import Figure, Paragraph, Piece, Row, Table, heads
 from glassine.report.figures import facts, table
 from glassine.report.forest_plot import MOST, Coefficient, draw_forest
 from glassine.report.section import MODEL, Body, shows
@@ -39,7 +39,8 @@ def REGRESSION(finding: RegressionFinding, findings: Findings) -> Body:
         for column in finding.columns
     ]
     of = f" of {finding.outputs[-1]}" if finding.outputs[-1] else ""
-    chart = draw_forest(drawn, f"Coefficients{of} with intervals of 95 %") if drawn else None
+    title = f"Coefficients{of} with intervals of 95 %"
+    charts = tuple(draw_forest(drawn, title, narrow=narrow) for narrow in (False, True)) if drawn else ()
     more = f" The first {MOST} are drawn." if len(drawn) > MOST else ""
     note = (
         f"At least: by its standard error, a column of 0/1 holds so many {wording.units()}, or as many of its rarer "
@@ -48,7 +49,7 @@ def REGRESSION(finding: RegressionFinding, findings: Findings) -> Body:
     pieces: list[Piece] = [
         Paragraph(text=wording.clean(finding.meaning), tone="lead"),
         figures,
-        *([Gallery((("Coefficients", of.strip(), chart),))] if chart is not None else []),
+        *([Figure(drawings=charts[:1], narrow=charts[1:], caption=f"{title}.")] if charts else []),
         _table(finding),
         Paragraph(text=note.strip(), tone="note"),
     ]
