@@ -409,7 +409,7 @@ def rows(name: str) -> Iterator[dict[str, Any]]:
                 drawn = [_model(frame, target, (n, width, penalty), draw) for draw in range(N_DRAWS)]
                 found = {key: float(np.mean([one[key] for one in drawn])) for key in drawn[0]}
                 attacks = [found.pop(f"attack_{k}") for k in range(3)]
-                people = {key: round(found.pop(key) * N_DRAWS) for key in ("people", "claimed", "claimed_right")}
+                people = {key: round(found.pop(key) * N_DRAWS) for key in PEOPLE}
                 sums = {key: round(found.pop(key) * N_DRAWS) for key in COUNTED}
                 yield {
                     "dataset": name,
@@ -423,6 +423,8 @@ def rows(name: str) -> Iterator[dict[str, Any]]:
                 }
 
 
+PEOPLE = ("people", "claimed", "claimed_right", "file_missed", "data_missed")
+"""Numbers of people, of all draws: whose outcome follows, as the audit or an attack says, or in spite of a pass."""
 COUNTED = ("indicators", "violations", "rounded", "robust", "large", "confirmed")
 
 
@@ -443,6 +445,8 @@ def _model(frame: pl.DataFrame, target: str, setting: tuple[int, int, float], dr
     effective = effective_parameters(x, np.ones(n) if fit.linear else p * (1 - p), ridge)
     check = next(c for c in audit(read(fit, None, n, penalty > 0, None)).checks if c.rule == "largest_advantage")
     ones = x[:, 1 + len(fit.design.numbers) :].sum(axis=0)
+    judged = audited(fit, frame, members, target, penalty > 0)
+    attacked = claims(fit, members, target, penalty)
     return {
         "columns": x.shape[1],
         "converged": float(fit.converged),
@@ -452,8 +456,10 @@ def _model(frame: pl.DataFrame, target: str, setting: tuple[int, int, float], dr
         "by_effective": advantage_of_parameters(effective / n, "regression"),
         "file_passes": float(check.status == "pass"),
         "smallest_column": float(ones.min(initial=n)),
-        **audited(fit, frame, members, target, penalty > 0),
-        **claims(fit, members, target, penalty),
+        **judged,
+        **attacked,
+        "named": float(attacked["claimed_right"] > 0),
+        **{f"{name}_missed": attacked["claimed_right"] * judged[f"{name}_within"] for name in ("file", "data")},
         **(lemma(fit, members, target) if not penalty else dict.fromkeys(COUNTED, 0)),
     }
 
@@ -505,12 +511,8 @@ def line(kind: str, rule: str, values: list[float], limit: float, harmful: Bools
     return (f"{kind}: {len(harmful)} ({inside})", rule, curve, caught, spared)
 
 
-WHOLE = {
-    "audit of the file: some check fails": "file_fails",
-    "audit with data: some check fails": "data_fails",
-    "audit with data: single records alone": "data_single",
-}
-"""Verdicts of whole audits, of most draws of a setting."""
+WHOLE = {"audit of the file": "file", "audit with data": "data"}
+"""Whole audits, of most draws of a setting."""
 RULES = ("settings (harmful)", "rule", "AUC", "sensitivity", "specificity")
 """Heads of a table of rules."""
 
@@ -526,37 +528,40 @@ def groups(found: list[dict[str, str]]) -> dict[str, list[dict[str, str]]]:
 
 
 ALONE = (
-    *("settings that the audit with data fails for single records alone", "harmless by the means"),
-    *("people whose outcome follows, of all draws", "claimed by the attack", "right"),
+    *("regressions with people whose outcome the attack claims", "people", "right"),
+    *("right, of tables within policy", "right, of those within policy with data"),
 )
 """Heads of the table of people whose outcome follows."""
 
 
 def _alone(kind: str, own: list[dict[str, str]]) -> tuple[str, ...]:
-    """Return a line of the table of people whose outcome follows, of settings that the law of parameters passes."""
-    failed = [r for r in own if float(r["data_single"]) > 0.5 and float(r["by_effective"]) <= LIMIT]
-    harmless = sum(not harm for harm in _harmful(failed))
-    sums = [sum(int(r[name]) for r in failed) for name in ("people", "claimed", "claimed_right")]
-    return (f"{kind}: {len(failed)}", f"{harmless}", *(f"{n:,}" for n in sums))
+    """Return a line of the table of people whose outcome follows, of the regressions of all draws."""
+    n = round(sum(float(r["named"]) for r in own) * N_DRAWS)
+    sums = [sum(int(r[name]) for r in own) for name in PEOPLE[1:]]
+    return (f"{kind}: {n} of {len(own) * N_DRAWS}", *(f"{people:,}" for people in sums))
 
 
 def tables() -> dict[str, str]:
     """Return the tables of the page, from the rows that are stored."""
     with OUT.open() as stream:
         found = list(csv.DictReader(stream))
-    rules, counts = [], []
+    rules, counts, wholes = [], [], []
     for kind, own in groups(found).items():
         harmful = _harmful(own)
         rules.append(line(kind, "parameters / n", [float(r["by_parameters"]) for r in own], LIMIT, harmful))
         rules.append(line(kind, "effective parameters / n", [float(r["by_effective"]) for r in own], LIMIT, harmful))
-        for rule, key in WHOLE.items():
-            rules.append(line(kind, rule, [float(r[key]) for r in own], 0.5, harmful))
         if " " not in kind:
             degrees = [float(r["columns"]) - float(r["n"]) for r in own]
             rules.append(line(kind, "ACRO: fewer than 10 degrees of freedom", degrees, -10, harmful))
             smallest = [-float(r["smallest_column"]) for r in own]
             rules.append(line(kind, "a column of fewer than 10", smallest, -10, harmful))
             counts.append((kind, *(f"{sum(int(r[name] or 0) for r in own):,}" for name in COUNTED)))
+        named = harmful | np.array([float(r["named"]) > 0.5 for r in own])
+        for rule, key in WHOLE.items():
+            for said, sides in (("outside policy", f"{key}_fails"), ("not within policy", f"{key}_within")):
+                values = [float(r[sides]) if sides.endswith("fails") else 1 - float(r[sides]) for r in own]
+                wholes.append(line(kind, f"{rule}: {said}", values, 0.5, harmful))
+                wholes.append(line(f"{kind}, people as well", f"{rule}: {said}", values, 0.5, named))
     by_data = []
     for data in dict.fromkeys(r["dataset"] for r in found):
         own = [r for r in found if r["dataset"] == data]
@@ -568,6 +573,7 @@ def tables() -> dict[str, str]:
     )
     return {
         "regressions": markdown(RULES, rules),
+        "audits of regressions": markdown(RULES, wholes),
         "regressions by data": markdown(RULES, by_data),
         "columns of 0/1": markdown(heads, counts),
         "people who are alone": markdown(ALONE, [_alone(kind, own) for kind, own in groups(found).items()][::2]),
