@@ -211,6 +211,13 @@ def test_statements_that_the_covers_contradict_are_refused(stated: dict[str, Any
         read("xgboost.json").stated(**stated)
 
 
+def test_trees_that_were_trained_on_samples_are_of_the_records_that_are_given() -> None:
+    ensemble = read("xgboost.json")
+    assert ensemble.stated(n=N + 100, n_given=N + 100).n_records == N + 100
+    with pytest.raises(InvalidParameterError, match="pass the records as well"):
+        ensemble.stated(n=N + 100, n_given=N + 50)
+
+
 def test_the_base_rate_of_weighted_records_is_that_of_weights() -> None:
     ensemble = read("xgboost.json")
     # By half as many records, covers are sums of weights, and so is what they give of positives.

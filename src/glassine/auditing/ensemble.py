@@ -82,7 +82,8 @@ class EnsembleSubject(ModelSubject):
         inputs, stated = replace(inputs, estimator=False), inputs.statements
         read = beside_target(partial(as_ensemble, opened.value), inputs.domain, inputs.target)
         rest = {name: getattr(stated, name) for name in ("learning_rate", "base_rate", "unweighted")}
-        ensemble = read.stated(n=stated.n_records, **rest)
+        given = None if inputs.table is None else len(inputs.table)
+        ensemble = read.stated(n=stated.n_records, n_given=given, **rest)
         facts = cls.given_with(inputs, ensemble.attributes, {})
         if facts["comparison"].off_step:
             # Numbers off the step of a domain split as others do.
@@ -208,8 +209,10 @@ def _other_records(ensemble: TreeEnsemble, table: RecordTable | None) -> str:
     n = ensemble.n_records if ensemble.whole else None
     if table is None or n is None or n == len(table):
         return ""
-    weights = ", or weights were used" if ensemble.weighed else ""
-    return f"The data is not the training data{weights}: the ensemble was trained on another number of records."
+    other = "The data is not the training data: the ensemble was trained on another number of records."
+    if not ensemble.weighed:
+        return other
+    return f"{other} If they had weights, or trees were trained on samples of them, state how many there are."
 
 
 def _columns_for(subject: EnsembleSubject, table: RecordTable) -> Any:
@@ -455,7 +458,7 @@ def _shadows(subject: EnsembleSubject) -> str:
 def _meaning(subject: EnsembleSubject) -> str:
     ensemble, n = subject.ensemble, subject.n_records
     said = [f"{str(ensemble)[:1].upper()}{str(ensemble)[1:]}"]
-    about = "about " if not ensemble.whole and n == ensemble.n_records else ""
+    about = "" if ensemble.whole or n != ensemble.n_records else "about "
     said += [f"{about}{n:,} records" if n is not None else "number of records not known", *ensemble.special]
     return "; ".join(said) + "."
 

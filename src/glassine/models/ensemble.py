@@ -221,11 +221,12 @@ class TreeEnsemble(Displayed):
         learning_rate: float | None = None,
         base_rate: float | None = None,
         unweighted: bool = False,
+        n_given: int | None = None,
     ) -> TreeEnsemble:
         """Return it with what its publisher states: training records, learning rate, share of the rarer class.
 
         Sums of weights are numbers of records if it is ``unweighted``. Otherwise they are of at most as many, and
-        the base score is of weights.
+        the base score is of weights; or trees were trained on samples of the ``n_given`` records beside it.
 
         Raises
         ------
@@ -244,7 +245,7 @@ class TreeEnsemble(Displayed):
                 "at least one record.",
                 remedy="State the number of training records.",
             )
-        if n is not None and n != self.n_records:
+        if n is not None and n != self.n_records and not (self.weighed and n == n_given):
             fixed = not self.weighed or unweighted
             if self.n_records is not None and ((self.whole and fixed) or (self.weighed and n > self.n_records)):
                 at_most = "" if fixed else "at most "
@@ -252,8 +253,9 @@ class TreeEnsemble(Displayed):
                     f"{parameter('n_records', n)} contradicts the file, by which there are {at_most}"
                     f"{self.n_records:,} records.",
                     remedy="Leave it out, or state the number of the file."
-                    + (" Trees may be trained on fewer: then that is the number." if self.weighed else ""),
+                    + (" If trees were trained on samples, pass the records as well." if self.weighed else ""),
                 )
+        if n is not None and n != self.n_records:
             own = replace(own, n_records=n, whole=True, base_rate=None if self.weighed else self.base_rate)
         if learning_rate is not None and self.combined == "mean":
             raise InvalidParameterError(
@@ -323,6 +325,8 @@ class TreeEnsemble(Displayed):
             estimator = estimator.steps[-1][1]
         if not hasattr(estimator, "apply"):
             return None
+        if isinstance(getattr(estimator, "estimators_", None), np.ndarray):
+            data = np.asarray(data)  # boosting asks its trees, which were fitted without names
         return np.asarray(estimator.apply(data)).reshape(len(data), -1).astype(np.intp)
 
     def __str__(self) -> str:

@@ -171,7 +171,7 @@ def _people(shared: Shared, n: int | None) -> tuple[int | None, int | None, str]
     return n, ones if 0 < ones < n else None, ""
 
 
-CHANCE = 1e-4
+CHANCE = 1e-3
 """Chance below which counts of records do not have a factor in common."""
 
 
