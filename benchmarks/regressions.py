@@ -556,12 +556,13 @@ def tables() -> dict[str, str]:
             smallest = [-float(r["smallest_column"]) for r in own]
             rules.append(line(kind, "a column of fewer than 10", smallest, -10, harmful))
             counts.append((kind, *(f"{sum(int(r[name] or 0) for r in own):,}" for name in COUNTED)))
-        named = harmful | np.array([float(r["named"]) > 0.5 for r in own])
-        for rule, key in WHOLE.items():
-            for said, sides in (("outside policy", f"{key}_fails"), ("not within policy", f"{key}_within")):
-                values = [float(r[sides]) if sides.endswith("fails") else 1 - float(r[sides]) for r in own]
-                wholes.append(line(kind, f"{rule}: {said}", values, 0.5, harmful))
-                wholes.append(line(f"{kind}, people as well", f"{rule}: {said}", values, 0.5, named))
+        if " " not in kind:
+            named = harmful | np.array([float(r["named"]) > 0.5 for r in own])
+            for rule, key in WHOLE.items():
+                for said, sides in (("outside policy", f"{key}_fails"), ("not within policy", f"{key}_within")):
+                    values = [float(r[sides]) if sides.endswith("fails") else 1 - float(r[sides]) for r in own]
+                    wholes.append(line(kind, f"{rule}: {said}", values, 0.5, harmful))
+                    wholes.append(line(f"{kind}, people as well", f"{rule}: {said}", values, 0.5, named))
     by_data = []
     for data in dict.fromkeys(r["dataset"] for r in found):
         own = [r for r in found if r["dataset"] == data]
