@@ -387,6 +387,9 @@ def test_on_a_phone(serve: Any, show: Any, scheme: str) -> None:
     ask(page)
     page.click("#constraints summary")
     assert page.evaluate("document.documentElement.scrollWidth") == 360
+    # No table is cut: its columns stand below each other, each value with the name of its column.
+    assert page.evaluate("[...document.querySelectorAll('.scroll')].every((one) => one.scrollWidth <= one.clientWidth)")
+    assert page.locator("#representative td").first.get_attribute("data-label") == "Yours"
     heights = page.evaluate(
         "[...document.querySelectorAll('#query input:not([type=checkbox]), #query select, #query button')]"
         ".map((element) => element.getBoundingClientRect().height)"

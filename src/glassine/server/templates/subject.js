@@ -236,7 +236,12 @@
     const rows = data.names.map((name) => {
       const row = make("tr"), head = breakable(make("th"), name);
       head.scope = "row";
-      row.append(head, make("td", shown(record[name])), make("td", shown(answer.representative[name])));
+      const values = { Yours: record[name], Representative: answer.representative[name] };
+      row.append(head, ...Object.entries(values).map(([label, value]) => {
+        const cell = make("td", shown(value));
+        cell.dataset.label = label; // Where the columns stand below each other
+        return cell;
+      }));
       return row;
     });
     at("representative").tBodies[0].replaceChildren(...rows);
