@@ -58,6 +58,14 @@ def write_submission(folder: Path) -> None:
     write_table(folder)
 
 
+def write_private(path: Path) -> None:
+    """Write a private additive model alone."""
+    random = np.random.default_rng(0)
+    records: dict[str, Any] = {"age": random.integers(18, 90, 300), "sex": random.choice(["f", "m"], 300)}
+    private = PrivateEBMClassifier(epsilon=1.0, domain=DOMAIN, classes=["no", "yes"])
+    write_model(private.fit(records, np.where(records["age"] > 50, "yes", "no")).model_, path)
+
+
 def write_table(folder: Path) -> None:
     """Write a table with ACRO's record of it."""
     (folder / "table.csv").write_text("group,n\nsmokers,3\nothers,97\n")

@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
-from glassine import Category, Domain, Integer
 from glassine.desk import Desk
 from glassine.desk.auditing import Audits
 from glassine.desk.releasing import record_of
 from glassine.desk.state import ACCEPTED
 from glassine.errors import RefusedActionError
-from glassine.formats import write_model
-from glassine.learners import PrivateEBMClassifier
 from tests.desk.desks import BERG, LIND, OKAFOR, Served, bound, within
+from tests.desk.submission import write_private
 
-DOMAIN = Domain({"age": Integer(18, 99, thresholds=tuple(range(25, 95, 5))), "sex": Category(("f", "m"))})
 WHY = "trained by the registry, and its ledger holds the charge"
-
-
-def write_private(path: Path) -> None:
-    random = np.random.default_rng(0)
-    records: dict[str, Any] = {"age": random.integers(18, 90, 300), "sex": random.choice(["f", "m"], 300)}
-    private = PrivateEBMClassifier(epsilon=1.0, domain=DOMAIN, classes=["no", "yes"])
-    write_model(private.fit(records, np.where(records["age"] > 50, "yes", "no")).model_, path)
 
 
 def verdict(served: Served) -> str:

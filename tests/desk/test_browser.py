@@ -13,8 +13,8 @@ import pytest
 from glassine.desk import Desk
 from glassine.formats import write_model
 from tests.desk.conftest import choose, decide
-from tests.desk.desks import BERG, LIND, OKAFOR, SMALL_RULES, approve, within
-from tests.desk.submission import PIXEL, write_table
+from tests.desk.desks import BERG, LIND, OKAFOR, SMALL_RULES, approve, bound, within
+from tests.desk.submission import PIXEL, write_private, write_table
 from tests.models.additive_models import income_model
 
 pytestmark = pytest.mark.browser
@@ -317,33 +317,47 @@ def test_the_dial_follows_from_epsilon_alone(folder: Path, open_desk: Any, monke
     assert not any(event.kind == "charged" for event in served.app.desk.refresh().events)
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
-def test_every_screen_meets_the_rules_of_accessibility(
-    folder: Path, open_desk: Any, axe: str, width: int, scheme: str
-) -> None:
+SIZES = [(width, scheme) for width in (1280, 400) for scheme in ("light", "dark")]
+
+
+def test_every_screen_meets_the_rules_of_accessibility(folder: Path, open_desk: Any, axe: str) -> None:
     some_files(folder)
-    page, served = open_desk(folder, width=width, scheme=scheme)
-    served.audited("rules.txt", "small.txt", "forest.pkl", "figure2.png", "damaged.json", "table.csv")
+    write_private(folder / "additive.json")
+    page, served = open_desk(folder)
+    served.audited("rules.txt", "small.txt", "forest.pkl", "figure2.png", "damaged.json", "table.csv", "additive.json")
     pictures = os.environ.get("GLASSINE_PICTURES")
     (folder / "rules.txt").write_text(RULES.replace("520", "519").replace("23", "24"))
     domain = {"schema": "glassine.domain/1", "attributes": [{"name": "age", "type": "integer", "lo": 0, "hi": 120}]}
     (folder / "ages.json").write_text(json.dumps(domain))
-    served.audited("rules.txt", "ages.json")
+    (folder / "withdrawn.txt").write_text(SMALL_RULES)
+    served.audited("rules.txt", "ages.json", "withdrawn.txt")
     files = {file.name: file.id for file in served.app.desk.state.files.values()}
+    begun = {"epsilon": 1.0, "dataset": "study", "ledger": "budget.sqlite", "kind": "tree"}
     for desk in (Desk(folder, OKAFOR), Desk(folder, BERG)):
         desk.scan()
         approve(desk, "table.csv", reason="looked at")
+    desk.turn(*bound(desk, "withdrawn.txt", action="withdraw"))
+    # One that a killed desk left, one that is kept, and one that failed.
+    desk.record("charged", {**begun, "key": "a", "phase": "begun"})
+    (desk.own / "trained" / "b").mkdir(parents=True)
+    (desk.own / "trained" / "b" / "model.json").write_text("{}")
+    desk.record("charged", {**begun, "key": "b", "phase": "begun"})
+    desk.record("charged", {**begun, "key": "c", "phase": "failed", "text": "Nothing was charged."})
     # What is shown on a press is looked at as well.
     presses = {
         "rules.txt": ("Judge both together", "#together >> text=Together"),
         "table.csv": ("The table", "td.marked"),
+        "additive.json": ("Draw the model", "iframe.drawing"),
         "workbench": ("Make the copies", "#stop"),
         "form": ("Draft the form from the model", "input[name=lo-0]"),
+        "editor": ("Open the editor", "iframe.report"),
+        "keys": ("all keys", "#keys[open]"),
     }
-    screens = {name: f"queue/{files[name]}" for name in ("rules.txt", "small.txt", "table.csv", "forest.pkl")}
-    screens |= {name: name for name in ("signoff", "decided", "record", "workbench")} | {
-        "form": f"workbench/{files['rules.txt']}"
-    }
+    names = ("rules.txt", "small.txt", "table.csv", "forest.pkl", "figure2.png", "damaged.json", "additive.json")
+    screens = {name: f"queue/{files[name]}" for name in names}
+    screens |= {name: name for name in ("signoff", "decided", "record")}
+    screens |= {name: f"workbench/{files['rules.txt']}" for name in ("workbench", "form")}
+    screens |= {"editor": f"workbench/{files['additive.json']}", "keys": f"queue/{files['small.txt']}"}
     broken = {}
     page.evaluate(axe)
     for name, route in screens.items():
@@ -353,10 +367,13 @@ def test_every_screen_meets_the_rules_of_accessibility(
         if name in presses:
             page.click(f"text={presses[name][0]}")
             page.wait_for_selector(presses[name][1])
-        if pictures:
-            page.screenshot(path=f"{pictures}/{name}-{width}-{scheme}.png", full_page=True)
-        if found := page.evaluate(RUN):
-            broken[name] = found
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            broken[f"{name} scrolls sideways"] = True
+        for width, scheme in SIZES:
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(color_scheme=scheme)
+            if pictures:
+                page.screenshot(path=f"{pictures}/{name}-{width}-{scheme}.png", full_page=name != "keys")
+            if found := page.evaluate(RUN):
+                broken[name, width, scheme] = found
+            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                broken[name, width, "scrolls sideways"] = True
     assert broken == {}
