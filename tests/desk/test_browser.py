@@ -8,8 +8,11 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
+from glassine import Domain, Integer, as_model
 from glassine.desk import Desk
 from glassine.formats import write_model
 from tests.desk.conftest import choose, decide
@@ -205,6 +208,28 @@ def test_every_kind_of_file_is_shown_as_what_it_is(folder: Path, open_desk: Any)
     page.wait_for_selector("text=in a format that is no code")
 
 
+def test_steps_are_tried_and_measured_on_records_that_a_checker_chooses(folder: Path, open_desk: Any) -> None:
+    ages = np.arange(300) % 80 + 18
+    smokes = np.where((ages > 57) ^ (np.arange(300) % 7 == 0), "yes", "no")
+    tree = DecisionTreeClassifier(random_state=0).fit(ages.reshape(-1, 1), smokes)
+    write_model(as_model(tree, Domain({"age": Integer(0, 99)})), folder / "ages.json")
+    rows = [f"{age},{one}" for age, one in zip(ages, smokes, strict=True)]
+    (folder / "records.csv").write_text("\n".join(["age,smokes", *rows]) + "\n")
+    page, _ = open_desk(folder)
+    choose(page, "ages.json")
+    page.wait_for_selector("#verdict:not(:has-text('Being audited'))")
+    page.click("summary:has-text('Try them on records')")
+    page.click("button:text-is('Try and measure')")
+    page.wait_for_selector("form[data-fill] .need:has-text('needs the column that is predicted')")
+    page.fill("#t-predicted", "smokes")
+    page.click("button:text-is('Try and measure')")
+    page.wait_for_selector("#trial :text('Tried:'), #trial :text('Not tried:')")
+    # That records were read changed the record, and so the screen: what was typed stays.
+    page.wait_for_timeout(1500)
+    assert page.input_value("#t-predicted") == "smokes"
+    assert page.locator("#trial li").count() >= 1
+
+
 DROP = """([name, text]) => {
   const dropped = new DataTransfer();
   dropped.items.add(new File([text], name));
@@ -356,7 +381,7 @@ def test_every_screen_meets_the_rules_of_accessibility(folder: Path, open_desk: 
     names = ("rules.txt", "small.txt", "table.csv", "forest.pkl", "figure2.png", "damaged.json", "additive.json")
     screens = {name: f"queue/{files[name]}" for name in names}
     screens |= {name: name for name in ("signoff", "decided", "record")}
-    screens |= {name: f"workbench/{files['rules.txt']}" for name in ("workbench", "form")}
+    screens |= dict.fromkeys(("workbench", "form"), f"workbench/{files['rules.txt']}")
     screens |= {"editor": f"workbench/{files['additive.json']}", "keys": f"queue/{files['small.txt']}"}
     broken = {}
     page.evaluate(axe)

@@ -115,3 +115,41 @@ def test_a_damaged_file_is_told_in_the_same_words_whatever_its_reader_says(serve
             assert result["reader"]
             damaged.pop(file.name)
     assert "a.json" not in damaged
+
+
+def test_a_checker_tries_steps_on_records_and_the_figures_are_for_the_note(folder: Path) -> None:
+    ages = np.arange(300) % 80 + 18
+    ill = np.where((ages > 57) ^ (np.arange(300) % 7 == 0), "yes", "no")
+    domain = Domain({"age": Integer(0, 99, thresholds=tuple(range(5, 99, 5)))})
+    tree = DecisionTreeClassifier(min_samples_leaf=2, random_state=0).fit(ages.reshape(-1, 1), ill)
+    write_model(as_model(tree, domain), folder / "ages.json")
+    domain.to_json(folder / "public.json")
+    rows = [f"{age},{one}" for age, one in zip(ages, ill, strict=True)]
+    (folder / "records.csv").write_text("\n".join(["age,ill", *rows]) + "\n")
+    served = Served(folder, OKAFOR)
+    try:
+        served.audited("ages.json", "public.json", "records.csv")
+        identity, asked = bound(served.app.desk, "ages.json", text="Which cut points are public?")
+        assert served.ask("POST", f"/api/files/{identity}/ask", asked)[0] == 200
+        identity, asked = bound(served.app.desk, "ages.json", domain="public.json")
+        assert served.ask("POST", f"/api/files/{identity}/answer", asked)[0] == 200
+        served.audited("ages.json")
+        assert "Try and measure" in served.ask("GET", f"/api/queue/{identity}")[1]
+        for wrong in ({}, {"measured": "records.csv"}, {"measured": "none.csv", "predicted": "ill"}):
+            assert served.ask("POST", f"/api/files/{identity}/trial", wrong)[0] == 422
+        assert not any(event.kind == "seen" for event in served.app.desk.refresh().events)
+        status, page, _ = served.ask(
+            "POST", f"/api/files/{identity}/trial", {"measured": "records.csv", "predicted": "ill"}
+        )
+        assert status == 200, page
+        measured = re.findall(r"Tried: [^<]*?; accuracy [\d.]+% to [\d.]+%", page)
+        assert measured
+        # The reply names the step, and no figure that was computed from records.
+        replies = re.findall(r'data-put="([^"]*)" data-into="f-reason"', page)
+        assert replies
+        assert not any("%" in reply or "Tried" in reply for reply in replies)
+        assert any("%" in note for note in re.findall(r'data-put="([^"]*)" data-into="f-note"', page))
+        seen = [event.body for event in served.app.desk.refresh().events if event.kind == "seen"]
+        assert seen == [{"model": "ages.json", "records": "records.csv"}]
+    finally:
+        served.stop()

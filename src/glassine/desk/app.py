@@ -248,6 +248,8 @@ class DeskApp:
         actions["accept"] = desk.accept
         if len(parts) == 3 and parts[0] == "files" and parts[2] in actions:
             actions[parts[2]](parts[1], asked)
+        elif len(parts) == 3 and parts[0] == "files" and parts[2] == "trial":
+            return _html(await self.screens.trial(parts[1], asked))
         elif path == "signoff":
             number = sign(desk, asked)
             return _plain({"folder": release(desk, number, self.screens.record_page).name})

@@ -7,8 +7,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -269,8 +269,18 @@ class Audits:
         async with self._places:
             return await self.workers.run(job)
 
-    async def trial(self, file: FileState) -> list[dict[str, Any]] | None:
-        """Return what each copy would be that a remedy makes; None if the bytes are not held or the worker failed."""
+    async def trial(
+        self, file: FileState, records: Sequence[str] = (), target: str = ""
+    ) -> list[dict[str, Any]] | None:
+        """Return what each copy would be that a remedy makes; None if the bytes are not held.
+
+        Records, and held-out ones if there are any, are files of the folder on which copies are measured.
+
+        Raises
+        ------
+        RefusedActionError
+            If the records cannot be used.
+        """
         kept = self.stored_bytes(file.now)
         if kept is None:
             return None
@@ -278,7 +288,7 @@ class Audits:
         limits, gives = self.limits(file.now.inputs)
         async with self._places:
             job = Job(
-                words=(name, domain, limits),
+                words=(name, domain, limits, *((target,) if records else ()), *(f"./{one}" for one in records)),
                 reads=reads,
                 digests=digests,
                 gives=gives,
@@ -286,7 +296,11 @@ class Audits:
                 module="glassine.desk.trial",
                 said=f"Trying steps on {file.name}",
             )
-            done = await self.workers.run(job)
+            with ExitStack() as opened:
+                job.opens = {one: opened.enter_context(self._desk.folder.opened(one)) for one in records}
+                done = await self.workers.run(job)
+        if records and done.status != 0:
+            raise RefusedActionError(done.message)
         results: list[dict[str, Any]] | None = _json(done.files.get("trial.json"))
         return results
 

@@ -18,8 +18,9 @@ from markupsafe import Markup
 from glassine import __version__
 from glassine.desk.acro import ACRO_FILES
 from glassine.desk.auditing import CLOSED, REQUESTS, Audits
-from glassine.desk.desk import Desk
-from glassine.desk.folder import IMAGES
+from glassine.desk.chosen import chosen_records
+from glassine.desk.desk import Desk, text_of
+from glassine.desk.folder import IMAGES, RECORDS
 from glassine.desk.heads import chain_of, exported
 from glassine.desk.releasing import LIMITS, record_of
 from glassine.desk.state import DECISIONS, WORDS, FileState, Version
@@ -226,10 +227,28 @@ class Screens:
                 return one
         return None
 
-    async def trial(self, identity: str) -> str:
-        """Return what the copies would be that the remedies of a file make."""
-        file = self._desk.file(identity)
-        values = {"found": await self._audits.trial(file), "shown": self._of(file), "person": self._desk.person}
+    async def trial(self, identity: str, asked: Mapping[str, Any] | None = None) -> str:
+        """Return what the copies would be that the remedies of a file make, measured on records if some were chosen.
+
+        Raises
+        ------
+        RefusedActionError
+            If no records were chosen, or no column that is predicted.
+        """
+        file, desk = self._desk.file(identity), self._desk
+        records, target = list[str](), ""
+        if asked is not None:
+            target, held_out = text_of(asked, "predicted"), text_of(asked, "held_out")
+            records = [chosen_records(desk, text_of(asked, "measured"))]
+            records += [chosen_records(desk, held_out)] if held_out else []
+            if not target:
+                raise RefusedActionError("measuring needs the column that is predicted.", field="predicted")
+            desk.record("seen", {"model": file.name, "records": ", ".join(records)})
+        values = {
+            "found": await self._audits.trial(file, records, target),
+            "shown": self._of(file),
+            "person": self._desk.person,
+        }
         return self._pages.get_template("trial.html").render(values)
 
     async def document(self, asked: Mapping[str, Any]) -> tuple[bytes, dict[str, str]]:
@@ -415,6 +434,7 @@ class Screens:
             ],
             "certificate": self._certificate(file),
             "evidence": EVIDENCE,
+            "records": [one.name for one in desk.present().values() if one.name.lower().endswith(RECORDS)],
             "present": file.id in desk.present(),
             "accepts": status in ("waiting", "conflict") and desk.person.role == "checker",
             "waits": result is None,

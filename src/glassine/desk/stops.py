@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,18 +38,19 @@ def main() -> None:
     """
     model, place, limits, *measured = sys.argv[1:]
     domain = Domain.read(place)
-    members, holdout = Sample(), Sample()
-    if measured:
-        target, *files = measured
-        samples = [Sample(_records(Path(file), domain), target) for file in files]
-        members, holdout = samples[0], samples[1] if len(samples) > 1 else Sample()
+    members, holdout = samples_of(measured, domain)
     for stop in stops(Path(model), domain, limits, members, holdout):
         sys.stdout.write(json.dumps(stop) + "\n")
         sys.stdout.flush()
 
 
-def _records(path: Path, domain: Domain) -> Any:
-    return read_table(RecordsFile(path=path), Purpose.AUDIT, domain)
+def samples_of(measured: Sequence[str], domain: Domain | None) -> tuple[Sample, Sample]:
+    """Return the training records and the held-out ones that a job is to measure on: a target, then their files."""
+    if not measured:
+        return Sample(), Sample()
+    target, *files = measured
+    samples = [Sample(read_table(RecordsFile(path=Path(file)), Purpose.AUDIT, domain), target) for file in files]
+    return samples[0], samples[1] if len(samples) > 1 else Sample()
 
 
 def stops(path: Path, domain: Domain, limits: str, members: Sample, holdout: Sample) -> Iterator[dict[str, Any]]:

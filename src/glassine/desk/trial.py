@@ -9,6 +9,8 @@ from typing import Any
 from glassine.auditing.api import audit
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.trying import remedies_to_try, try_remedy
+from glassine.data.labels import Sample
+from glassine.desk.stops import samples_of
 from glassine.domain import Domain
 from glassine.errors import GlassineError
 from glassine.files import json_text, read_once, write_bytes
@@ -21,24 +23,27 @@ PUBLIC = "What is public: a file of the folder that has the cut points of each c
 def main() -> None:
     """Try each remedy of a model's audit that makes a copy.
 
-    Arguments: the model, a domain or ``-``, and a policy, a TOML file or a name. It writes ``trial.json``, and the
-    copies as ``copy-N``.
+    Arguments: the model, a domain or ``-``, and a policy, a TOML file or a name; then, if the copies are measured, the
+    target, the records, and held-out records if there are any. It writes ``trial.json``, and the copies as ``copy-N``.
     """
-    model, domain_path, limits = sys.argv[1:]
-    write_bytes(json_text(tried(Path(model), domain_path, limits)).encode(), "trial.json")
+    model, domain_path, limits, *measured = sys.argv[1:]
+    domain = None if domain_path == "-" else Domain.read(domain_path)
+    results = tried(Path(model), domain, limits, *samples_of(measured, domain))
+    write_bytes(json_text(results).encode(), "trial.json")
 
 
-def tried(model: Path, domain_path: str, limits: str) -> list[dict[str, Any]]:
+def tried(model: Path, domain: Domain | None, limits: str, members: Sample, holdout: Sample) -> list[dict[str, Any]]:
     """Return what each copy would be, or why it cannot be made."""
     file = read_once(model)
-    domain = None if domain_path == "-" else Domain.read(domain_path)
     policy = NAMED[limits].policy if limits in NAMED else Policy.from_toml(limits)
-    findings = audit(load_file(file, domain), domain=domain, policy=policy)
+    others = None if holdout.data is None else holdout
+    whole = load_file(file, domain)
+    findings = audit(whole, members.data, members.target, domain=domain, policy=policy, holdout=others)
     out: list[dict[str, Any]] = []
     for number, remedy in enumerate(remedies_to_try(findings.advice)):
         one: dict[str, Any] = {"plain": remedy.plain, "note": "", "reply": remedy.plain, "failure": "", "asks": ""}
         try:
-            done = try_remedy(file, remedy, domain=domain, policy=policy)
+            done = try_remedy(file, remedy, domain=domain, members=members, holdout=holdout, policy=policy)
         except GlassineError as error:
             one["failure"] = str(error.message)
             if domain is None and error.parameter == "domain":

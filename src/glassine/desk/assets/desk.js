@@ -72,10 +72,10 @@ async function begin() {
 }
 
 // Drafts: what was typed outlives a reload of the screen, but not the tab.
-const key = form => form.dataset.draft || form.dataset.post;
+const key = form => form.dataset.draft || form.dataset.post || form.dataset.fill;
 
 function keep() {
-  for (const form of screen.querySelectorAll("form[data-post]")) {
+  for (const form of screen.querySelectorAll("form[data-post], form[data-fill]")) {
     const values = {};
     for (const field of form.elements) {
       if (!field.name || field.type === "hidden") continue;
@@ -91,7 +91,7 @@ function keep() {
 }
 
 function restore() {
-  for (const form of screen.querySelectorAll("form[data-post]")) {
+  for (const form of screen.querySelectorAll("form[data-post], form[data-fill]")) {
     const alert = form.querySelector("[role=alert]");
     if (alert && refused.has(key(form))) alert.textContent = refused.get(key(form));
     const values = drafts.get(key(form)) || {};
@@ -211,10 +211,31 @@ function values(form, button) {
   return out;
 }
 
+// What such a form asks for changes nothing of the screen: it is put into a part of it.
+async function fill(form, button) {
+  const alert = form.querySelector("[role=alert]");
+  button.disabled = true;
+  alert.textContent = "";
+  say(form.dataset.said);
+  try {
+    const text = await (await ask("POST", form.dataset.fill, values(form, button))).text();
+    document.getElementById(form.dataset.into).innerHTML = text;
+    say("");
+  } catch (error) {
+    say("");
+    // Looked up again: the screen may have been drawn meanwhile.
+    const now = screen.querySelector(`form[data-fill="${CSS.escape(form.dataset.fill)}"] [role=alert]`);
+    if (now) now.textContent = error.message;
+  } finally {
+    button.disabled = false;
+  }
+}
+
 screen.addEventListener("submit", async event => {
   const form = event.target;
   // Always: a form that was sent already has no address, and the browser would open one of its own.
   event.preventDefault();
+  if (form.dataset.fill) await fill(form, event.submitter);
   if (!form.dataset.post) return;
   const button = event.submitter;
   const alert = form.querySelector("[role=alert]");
