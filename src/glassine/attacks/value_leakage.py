@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import accumulate
 from typing import Any
 
@@ -163,8 +163,7 @@ class _Alone:
         if name not in self.scales:
             attribute, shared = self.domain[name], partial(self.domain.share, name)
             if isinstance(attribute, Integer | Real):
-                own = shared if name in self.domain.shares else attribute.measure
-                self.scales[name] = _step(attribute), own
+                self.scales[name] = _step(attribute), shared if name in self.domain.shares else _numbers_of(attribute)
             else:
                 self.scales[name] = None, shared
         step, measure = self.scales[name]
@@ -177,6 +176,12 @@ class _Alone:
         near = measure(max(lo, bound - step), min(hi, bound)), measure(max(lo, bound), min(hi, bound + step))
         expected = [n_records * float(share) / whole if whole else 0.0 for share in near]
         return sum(value / math.expm1(min(value, 700.0)) if value > 0 else 1.0 for value in expected)
+
+
+def _numbers_of(attribute: Integer | Real) -> Callable[[float, float], int]:
+    """Return how many values v of a number have ``lo < v <= hi``: thousands of nodes share their bounds."""
+    up_to = cache(partial(attribute.measure, -math.inf))
+    return lambda lo, hi: max(0, int(up_to(hi) - up_to(lo)))
 
 
 def _placed(
@@ -204,18 +209,18 @@ def _placed(
     while stack:
         index, reach = stack.pop()
         # The branches of a node share their thresholds.
-        literals = [one.literal for one in model.nodes[index].branches if one.literal.attribute in names]
-        ends = {(one.attribute, bound) for one in literals for bound in _bounds(one)}
-        for name, bound in sorted(ends) if len(ends) > 1 else ends:
-            yield name, bound, records[index], reach.get(name, everything)
+        ends = set[tuple[str, float]]()
         for branch in model.nodes[index].branches:
-            if not model.nodes[branch.child].branches:
-                continue
             own, literal = reach, branch.literal
             if isinstance(literal, Between) and literal.attribute in names:
-                lo, hi = reach.get(literal.attribute, everything)
-                own = {**reach, literal.attribute: (max(lo, literal.lo), min(hi, literal.hi))}
-            stack.append((branch.child, own))
+                name, low, high = literal.attribute, literal.lo, literal.hi
+                ends |= {(name, bound) for bound in (low, high) if math.isfinite(bound)}
+                lo, hi = reach.get(name, everything)
+                own = {**reach, name: (max(lo, low), min(hi, high))}
+            if model.nodes[branch.child].branches:
+                stack.append((branch.child, own))
+        for name, bound in sorted(ends) if len(ends) > 1 else ends:
+            yield name, bound, records[index], reach.get(name, everything)
 
 
 def _bounds(literal: Between | OneOf) -> list[float]:

@@ -161,7 +161,7 @@ def _shortened(model: DecisionTree | RuleList | AdditiveModel) -> DecisionTree |
 
     if isinstance(model, AdditiveModel):
         return replace(model, terms=tuple(replace(term, bins=tuple(map(bins, term.bins))) for term in model.terms))
-    return rewritten(model, literal=literal, evidence=evidence)
+    return rewritten(model, literals={one: literal(one) for one in model.literals}, evidence=evidence)
 
 
 def _with_stars(domain: Domain) -> Domain:

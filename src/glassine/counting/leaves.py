@@ -34,16 +34,22 @@ class LeafRegions(Sequence[Region]):
     ----------
     parts : list of mapping of int to Part
         What each leaf allows of each factor that its path tests.
+    counts : list of int
+        Measure of each leaf over the tested factors, times the product of their scales.
+    total : int
+        Measure of the whole space, as in ``counts``.
     """
 
     def __init__(self, space: Space, paths: Iterable[Sequence[Literal]]) -> None:
         self._space = space
         self._sums: dict[int, tuple[list[int], int]] = {}
         self.parts: list[dict[int, Part]] = []
+        self.counts: list[int] = []
+        self.total = math.prod(self._sums_of(factor)[0][-1] for factor in space.tested)
         paths = list(paths)
         current().ask_memory(BYTES * len(paths), f"the regions of {len(paths):,} leaves")
         before: Sequence[Literal] = ()
-        states: list[dict[int, Part]] = [{}]
+        states: list[tuple[dict[int, Part], int]] = [({}, self.total)]
         for number, path in enumerate(paths):
             if number % BETWEEN == 0:
                 current().ask_time("counting regions")
@@ -53,20 +59,28 @@ class LeafRegions(Sequence[Region]):
                 shared -= 1
             del states[shared + 1 :]
             for literal in path[shared:]:
-                states.append(self._narrowed(states[-1], literal))
-            self.parts.append(states[-1])
+                states.append(self._narrowed(*states[-1], literal))
+            parts, count = states[-1]
+            self.parts.append(parts)
+            self.counts.append(count)
             before = path
 
-    def _narrowed(self, parts: dict[int, Part], literal: Literal) -> dict[int, Part]:
+    def _narrowed(self, parts: dict[int, Part], count: int, literal: Literal) -> tuple[dict[int, Part], int]:
+        """Return what a condition leaves of some parts, and of their measure: it changes one factor of the product."""
         index = self._space.factor_of[literal.attribute]
         factor, old = self._space.factors[index], parts.get(index)
         new = factor.stretch(literal) if isinstance(factor, NumberFactor) and not isinstance(old, int) else None
         if new is not None:
             first, last, gap = old if isinstance(old, tuple) else (0, new[1], True)
             first, last = max(first, new[0]), min(last, new[1])
-            return {**parts, index: (first, max(first, last), gap and new[2])}
-        mask = factor.mask(literal)
-        return {**parts, index: mask if old is None else mask & self._space.mask(index, old)}
+            left: Part = (first, max(first, last), gap and new[2])
+        else:
+            mask = factor.mask(literal)
+            left = mask if old is None else mask & self._space.mask(index, old)
+        if count:
+            whole = self._sums_of(index)[0][-1] if old is None else self._scaled(index, old)
+            count = count // whole * self._scaled(index, left)
+        return {**parts, index: left}, count
 
     def _sums_of(self, factor: int) -> tuple[list[int], int]:
         """Return whole numbers whose differences are the measures of neighbors, and what they are to be divided by."""
@@ -88,17 +102,6 @@ class LeafRegions(Sequence[Region]):
         return self._scaled(factor, part), self._sums_of(factor)[0][-1]
 
     @cached_property
-    def counts(self) -> list[int]:
-        """Measure of each leaf over the tested factors, times the product of their scales."""
-        out = [1] * len(self.parts)
-        for factor in sorted(self._space.tested):
-            own = [parts.get(factor) for parts in self.parts]
-            weighed = {part: self._scaled(factor, part) for part in set(own) if part is not None}
-            total = self._sums_of(factor)[0][-1]
-            out = [count * (total if part is None else weighed[part]) for count, part in zip(out, own, strict=True)]
-        return out
-
-    @cached_property
     def _unit(self) -> Measure:
         """Measure of one of :attr:`counts`."""
         scale = math.prod(self._sums_of(factor)[1] for factor in self._space.tested)
@@ -113,11 +116,6 @@ class LeafRegions(Sequence[Region]):
     def covered(self) -> Measure:
         """Measure of all leaves together."""
         return sum(self.counts) * self._unit
-
-    @cached_property
-    def total(self) -> int:
-        """Measure of the whole space, as in :attr:`counts`."""
-        return math.prod(self._sums_of(factor)[0][-1] for factor in self._space.tested)
 
     def __len__(self) -> int:
         return len(self.parts)

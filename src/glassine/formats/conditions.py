@@ -275,10 +275,7 @@ def conformed(model: M, domain: Domain | None) -> M:
     spoken = [literal for literal in model.literals if literal.missing or not isinstance(literal, Between)]
     plain = {literal: new for literal in spoken if (new := _declared(literal, domain)) is not literal}
     if plain:
-        names = {literal.attribute for literal in plain}
-        model = rewritten(
-            model, literal=lambda literal: plain.get(literal, literal) if literal.attribute in names else literal
-        )
+        model = rewritten(model, literals=plain)
     check_conditions(model, domain)
     return model
 

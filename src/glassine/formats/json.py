@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from dataclasses import fields, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -260,7 +261,8 @@ def layout(value: object, margin: str = "") -> str:
         lines = [f"{inner}{_plain(key)}: {layout(entry, inner)}" for key, entry in value.items()]
         return "{\n" + ",\n".join(lines) + f"\n{margin}}}"
     if isinstance(value, list) and not {dict, list}.isdisjoint(map(type, value)):
-        if all(entry is None or (type(entry) is list and set(map(type, entry)) <= {int}) for entry in value):
+        lists = [entry for entry in value if entry is not None]
+        if set(map(type, lists)) <= {list} and set(map(type, chain.from_iterable(lists))) <= {int}:
             # Counts of thousands of nodes: Python writes lists of whole numbers as JSON does, ten times as fast.
             return (
                 "[\n" + ",\n".join(f"{inner}{'null' if entry is None else entry}" for entry in value) + f"\n{margin}]"

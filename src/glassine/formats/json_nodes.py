@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from typing import Any
 
-from glassine.codec import FLOAT, LARGEST, LIST, OBJECT, SCALAR, Codec, Field, Refused, choice, listed, record
+from glassine.codec import FLOAT, LARGEST, LIST, OBJECT, SCALAR, WHOLE, Codec, Field, Refused, choice, listed, record
 from glassine.domain import Between, Literal, OneOf
 from glassine.domain.domain import COMPARED
 from glassine.models.evidence import Evidence
@@ -51,28 +51,31 @@ def _by_key(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {key: [row.get(key) for row in rows] for key in keys}
 
 
-def _rows(plain: Mapping[str, Any], number: int) -> Iterator[dict[str, Any]]:
-    """Yield the objects of which columns hold the values."""
+def _rows(plain: Mapping[str, Any], number: int) -> Iterator[tuple[Any, ...]]:
+    """Yield the values of each row of columns, null where a row lacks one."""
     for key, column in plain.items():
         if len(LIST.decode(column)) != number:
             raise Refused(f"must hold {number:,} values, one for each, got {len(column):,}").within(f".{key}")
         if not any(value is not None for value in column):
             raise Refused("must hold a value of something").within(f".{key}")
-    keys = tuple(plain)
-    for values in zip(*plain.values(), strict=True) if keys else repeat((), number):
-        yield {key: value for key, value in zip(keys, values, strict=False) if value is not None}
+    yield from zip(*plain.values(), strict=True) if plain else repeat((), number)
 
 
-def _made_once(codec: Codec[Any]) -> Callable[[dict[str, Any]], Any]:
-    """Return the decoder of a codec that makes each value once: of thousands of leaves, many say the same."""
+def _object(keys: Iterable[str], values: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the object of a row."""
+    return {key: value for key, value in zip(keys, values, strict=True) if value is not None}
+
+
+def _made_once(codec: Codec[Any], keys: Iterable[str]) -> Callable[[tuple[Any, ...]], Any]:
+    """Return the decoder of rows that makes each value once: of thousands of leaves, many say the same."""
     made: dict[str, Any] = {}
 
-    def decode(plain: dict[str, Any]) -> Any:
-        key = repr(plain)
+    def decode(values: tuple[Any, ...]) -> Any:
+        key = repr(values)
         if key not in made:
             if len(made) >= MOST_MADE:
                 made.clear()
-            made[key] = codec.decode(plain)
+            made[key] = codec.decode(_object(keys, values))
         return made[key]
 
     return decode
@@ -110,16 +113,23 @@ def _condition(literal: Literal) -> dict[str, Any]:
     return out
 
 
-def _literal(plain: dict[str, Any]) -> Literal:
-    """Return the condition of an object as :data:`LITERAL` has it."""
-    if len(plain) == 2 and type(name := plain.get("attribute")) is str:
-        lo, hi = plain.get("above"), plain.get("at_most")
-        if type(lo) is float and abs(lo) <= LARGEST:
-            return Between(name, lo)
-        if type(hi) is float and abs(hi) <= LARGEST:
-            return Between(name, hi=hi)
-    literal: Literal = LITERAL.decode(plain)
-    return literal
+def _literals(plain: Mapping[str, Any], number: int) -> Iterator[Literal]:
+    """Yield the condition of each row of columns as :data:`LITERAL` has it, of which most are one bound of a number."""
+    keys = [key for key in ("attribute", "above", "at_most") if key in plain]
+    keys += [key for key in plain if key not in keys]
+    ordered, bounds = {key: plain[key] for key in keys}, keys[:3] == ["attribute", "above", "at_most"]
+    nothing = (None,) * (len(keys) - 3)
+    for row in _rows(ordered, number):
+        if bounds and row[3:] == nothing and type(row[0]) is str:
+            name, lo, hi = row[:3]
+            if hi is None and type(lo) is float and abs(lo) <= LARGEST:
+                yield Between(name, lo)
+                continue
+            if lo is None and type(hi) is float and abs(hi) <= LARGEST:
+                yield Between(name, hi=hi)
+                continue
+        literal: Literal = LITERAL.decode(_object(keys, row))
+        yield literal
 
 
 def read_nodes(plain: Any) -> tuple[Node, ...]:
@@ -131,36 +141,28 @@ def read_nodes(plain: Any) -> tuple[Node, ...]:
         raise Refused("must hold how many branches each node has").within(".branches")
     if sum(columns["branches"]) != len(columns["child"]):
         raise Refused(f"must hold {sum(columns['branches']):,} places, one for each branch").within(".child")
-    conditions = _rows(OBJECT.decode(plain.get("if", {})), len(columns["child"]))
+    conditions = _literals(OBJECT.decode(plain.get("if", {})), len(columns["child"]))
     children = iter(columns["child"])
     own_columns = {key: column for key, column in plain.items() if key not in ("branches", "if", "child")}
-    rows, evidence_of = _rows(own_columns, len(columns["branches"])), _made_once(EVIDENCE)
+    rows, evidence_of = _rows(own_columns, len(columns["branches"])), _made_once(EVIDENCE, own_columns)
     leaves: dict[int, Node] = {}  # by the evidence, which the leaf keeps
     out = []
     for number, (count, row) in enumerate(zip(columns["branches"], rows, strict=True)):
-        place = ""
+        branches: list[Branch] = []
+        part = ""
         try:
-            branches = []
-            for at in range(count):
-                place = f".branches[{at}]"
-                branches.append(_branch(next(conditions), next(children)))
-            place = ""
+            for _ in range(count):
+                part = ".if"
+                literal, child = next(conditions), next(children)
+                part = ".child"
+                branches.append(Branch(literal, child if type(child) is int else WHOLE.decode(child)))
+            part = ""
             evidence = evidence_of(row)
-            if branches:
-                out.append(Node(branches=tuple(branches), evidence=evidence))
-            else:
-                out.append(leaves.setdefault(id(evidence), Node(evidence=evidence)))
         except Refused as refused:
-            raise refused.within(f"[{number}]{place}") from None
+            at = f"[{number}]" + (f".branches[{len(branches)}]{part}" if part else "")
+            raise refused.within(at) from None
+        if branches:
+            out.append(Node(branches=tuple(branches), evidence=evidence))
+        else:
+            out.append(leaves.setdefault(id(evidence), Node(evidence=evidence)))
     return tuple(out)
-
-
-def _branch(condition: dict[str, Any], child: Any) -> Branch:
-    """Return a branch as :data:`BRANCH` has it."""
-    if type(child) is not int:
-        branch: Branch = BRANCH.decode({"if": condition, "child": child})
-        return branch
-    try:
-        return Branch(_literal(condition), child)
-    except Refused as refused:
-        raise refused.within(".if") from None

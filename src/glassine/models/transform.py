@@ -194,11 +194,12 @@ def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree
 
     def settle(index: int, state: State) -> tuple[int, list[Kept]]:
         """Pass through nodes with one possible branch to the next leaf or true split."""
-        while True:
+        while tree.nodes[index].branches:
             kept = _taken(tree, index, moves, (space, lines), where, state)
             if len(kept) != 1:
                 return index, kept
             _, index, state = kept[0]
+        return index, []
 
     root, open_branches = settle(0, {})
     nodes: dict[int, Node] = {}
@@ -450,7 +451,7 @@ M = TypeVar("M", bound=DecisionTree | RuleList)
 def rewritten(
     model: M,
     *,
-    literal: Callable[[Literal], Literal] = lambda own: own,
+    literals: Mapping[Literal, Literal] | None = None,
     evidence: Callable[[int, Evidence], Evidence] | None = None,
     approximate: bool | None = None,
 ) -> M:
@@ -458,25 +459,26 @@ def rewritten(
 
     A condition stays one on its attribute. ``approximate`` says whether counts are rounded then, by default as before.
     """
+    moved = literals or {}
+    names = {own.attribute for own in moved}
     exactness = model.approximate if approximate is None else approximate
     if isinstance(model, DecisionTree):
         nodes = []
         for place, node in enumerate(model.nodes):
             own = node.evidence if evidence is None else evidence(place, node.evidence)
-            moved = [literal(branch.literal) for branch in node.branches]
+            branches = node.branches
             # Most nodes of a large tree stay as they are.
-            if any(new is not branch.literal for new, branch in zip(moved, node.branches, strict=True)):
-                kept = tuple(Branch(new, branch.child) for new, branch in zip(moved, node.branches, strict=True))
-                nodes.append(Node(branches=kept, evidence=own))
-            else:
-                nodes.append(node if own is node.evidence else Node(branches=node.branches, evidence=own))
+            if names and branches and not names.isdisjoint([branch.literal.attribute for branch in branches]):
+                branches = tuple(Branch(moved.get(b.literal, b.literal), b.child) for b in branches)
+            unchanged = own is node.evidence and branches is node.branches
+            nodes.append(node if unchanged else Node(branches=branches, evidence=own))
         if evidence is None and exactness is model.approximate:
             return model.with_nodes(nodes)
         return replace(model, nodes=tuple(nodes), approximate=exactness)
     rules = (
         replace(
             rule,
-            antecedent=tuple(map(literal, rule.antecedent)),
+            antecedent=tuple(moved.get(literal, literal) for literal in rule.antecedent),
             evidence=rule.evidence if evidence is None else evidence(place, rule.evidence),
         )
         for place, rule in enumerate(model.rules)

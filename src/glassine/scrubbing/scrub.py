@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -186,7 +186,9 @@ def scrub(
         )
     rounding = _Rounding(domain)
     moves = {literal: rounding(literal) for literal in model.literals}
-    old, new = _numbers(moves, domain), _numbers({m: m for m in moves.values() if m is not None}, domain)
+    # Thousands of conditions become the same, of which each is looked at once.
+    kept = {id(moved): moved for moved in moves.values() if moved is not None}
+    old, new = _numbers(moves, domain), _numbers(kept.values(), domain)
     if isinstance(model, DecisionTree):
         n_before = _n_leaves(model)
         by_published = data is None or all(cell.evidence.size is not None for cell in model.cells)
@@ -308,10 +310,10 @@ def accuracy(model: PublishedModel | TreeEnsemble, data: object, target: str) ->
     return float(np.mean([p is not None and class_key(p) == k for p, k in zip(predicted.tolist(), keys, strict=True)]))
 
 
-def _numbers(moves: Mapping[Condition, Condition | None], domain: Domain) -> set[tuple[str, float]]:
+def _numbers(literals: Iterable[Condition], domain: Domain) -> set[tuple[str, float]]:
     return {
         (literal.attribute, bound)
-        for literal in moves
+        for literal in literals
         if isinstance(literal, Between) and isinstance(domain[literal.attribute], Integer | Real)
         for bound in (literal.lo, literal.hi)
         if math.isfinite(bound)
@@ -326,7 +328,7 @@ class _Rounding:
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
-        self.moved: dict[str, dict[float, float]] = {}
+        self.nearest: dict[str, Callable[[float], float]] = {}
         self.made: dict[tuple[str, float, float, bool, bool], Between] = {}
 
     def __call__(self, literal: Condition) -> Condition | None:
@@ -337,11 +339,9 @@ class _Rounding:
             return literal
         if isinstance(literal, OneOf):
             return _widen(literal, attribute, _grid_of(attribute))
-        moved = self.moved.setdefault(name, {})
-        for bound in (literal.lo, literal.hi):
-            if bound not in moved:
-                moved[bound] = _nearest(attribute, bound)
-        lo, hi = moved[literal.lo], moved[literal.hi]
+        if name not in self.nearest:
+            self.nearest[name] = cache(partial(_nearest, _grid_of(attribute), attribute.ends))
+        lo, hi = self.nearest[name](literal.lo), self.nearest[name](literal.hi)
         if lo < hi and (math.isfinite(lo) or math.isfinite(hi)):
             key = name, lo, hi, literal.negated, literal.missing
             if key not in self.made:
@@ -352,9 +352,9 @@ class _Rounding:
         return OneOf(name, (), missing=True) if literal.missing and attribute.missing else None
 
 
-def _nearest(attribute: Integer | Real, bound: float) -> float:
-    """Return the public cut point next to a bound, a tie to the lower one; infinite beyond the domain."""
-    grid, (least, most) = _grid_of(attribute), attribute.ends
+def _nearest(grid: Sequence[float], ends: tuple[float, float], bound: float) -> float:
+    """Return the public cut point next to a bound, a tie to the lower one; infinite beyond the ends of the domain."""
+    least, most = ends
     if bound >= most or bound < least:
         return math.copysign(math.inf, bound - least)
     if not grid:
