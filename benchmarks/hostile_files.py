@@ -153,6 +153,21 @@ def parquet_deep(levels: int = 300) -> bytes:
     return parquet(a=nested, b=[1, 2])
 
 
+def parquet_texts(texts: int, size: int, rows: int) -> bytes:
+    """Return a Parquet file whose rows refer to a dictionary of long texts."""
+    import numpy as np
+    import pyarrow as pa
+    from pyarrow import parquet as writer
+
+    out = io.BytesIO()
+    words = pa.array([f"{i}{'x' * size}" for i in range(texts)])
+    places = pa.array(np.arange(rows, dtype=np.int32) % texts)
+    table = pa.table({"a": pa.DictionaryArray.from_arrays(places, words), "b": pa.array(np.arange(rows) % 7)})
+    options = {"compression": "zstd", "dictionary_pagesize_limit": 2**31 - 1, "write_statistics": False}
+    writer.write_table(table, out, store_schema=False, **options)
+    return out.getvalue()
+
+
 def csv_columns(n: int) -> bytes:
     """Return a CSV file of one record with many columns."""
     return (",".join(f"c{i}" for i in range(n)) + "\n" + ",".join("1" * n) + "\n").encode()
@@ -200,6 +215,10 @@ RECORDS = {
     "parquet-rows": Hostile("Parquet, 300 million records", parquet_rows),
     "parquet-lists": Hostile("Parquet, a list of 300 million numbers", parquet_lists),
     "parquet-deep": Hostile("Parquet, 300 structures in one another", parquet_deep),
+    "parquet-text": Hostile("Parquet, two texts of a gigabyte", lambda: parquet_texts(2, 10**9, 2)),
+    "parquet-dictionary": Hostile(
+        "Parquet, 20,000 records with one of 20 texts of a megabyte", lambda: parquet_texts(20, 10**6, 20_000)
+    ),
     "parquet-columns": Hostile("Parquet, 60,000 columns", lambda: parquet(**{f"c{i}": [1] for i in range(60_000)})),
     "csv-columns": Hostile("CSV, 60,000 columns", lambda: csv_columns(60_000)),
     "csv-more-columns": Hostile("CSV, 300,000 columns", lambda: csv_columns(300_000)),

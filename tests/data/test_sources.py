@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+import sqlite3
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -95,7 +100,10 @@ def test_thousands_of_columns_take_no_more_queries_than_a_few(tmp_path: Path) ->
         ("a.csv.gz", b"\x1f\x8b\x08\0\0", "a gzip file"),
         ("a.arrow", b"ARROW1\0\0\n,", "an Arrow file"),
         ("a.db", b"SQLite format 3\0\n", "a SQLite database"),
+        ("a.duckdb", b"\xf7\xab\xcf\x11%#\xd7\xf6DUCK\x40" + b"\0" * 7, "a DuckDB database"),
+        ("a.arrows", b"\xff\xff\xff\xff\xa8\0\0\0", "an Arrow stream"),
         ("a.json", b' [{"x": 1}]', "JSON"),
+        ("named.csv", b'{"x": 1}\n{"x": 2}\n', "JSON of a line for each record"),
         ("a.jsonl", b'{"x": 1}\n{"x": 2}\n', "JSON"),
         ("a.sas7bdat", b"\0" * 32 + b"x\n", "holds bytes that are no text"),
     ],
@@ -109,9 +117,43 @@ def test_files_that_are_no_table_of_text_are_named_for_what_they_are(
     assert "CSV file with a header" in str(caught.value.remedy)
 
 
-def test_a_column_may_be_named_like_a_mark_of_a_file(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_bytes(b"PK,ARROW1\n1,2\n")
-    assert read(tmp_path / "a.csv").names == ("PK", "ARROW1")
+@pytest.mark.parametrize("names", [("PK", "ARROW1"), ("ARROW1", "x"), ("persons", "DUCKS"), ("{x}", "y"), ("[", "]")])
+def test_a_column_may_be_named_like_a_mark_of_a_file(names: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes((",".join(names) + "\n1,2\n").encode())
+    assert read(tmp_path / "a.csv").names == names
+
+
+def written_by_sqlite(frame: pl.DataFrame, path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE records (age INTEGER, word TEXT)")
+        connection.executemany("INSERT INTO records VALUES (?, ?)", frame.rows())
+
+
+def written_by_duckdb(frame: pl.DataFrame, path: Path) -> None:
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE records AS SELECT * FROM frame")
+
+
+WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
+    "it's.arrow": pl.DataFrame.write_ipc,
+    "a.arrows": pl.DataFrame.write_ipc_stream,
+    "a.json": pl.DataFrame.write_json,
+    "a b.jsonl": pl.DataFrame.write_ndjson,
+    "a.sqlite": written_by_sqlite,
+    "a.duckdb": written_by_duckdb,
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_how_another_form_is_converted_runs(name: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"age": [41, 52, 38], "word": ["red", "blue", "red"]})
+    WRITERS[name](frame, tmp_path / name)
+    with pytest.raises(UnreadableFileError) as caught:
+        read_table(RecordsFile(path=tmp_path / name), Purpose.ORDINARY)
+    code = re.search("in Python: `(.*)`", str(caught.value.remedy))
+    assert code is not None
+    eval(code[1], {"polars": pl, "sqlite3": sqlite3, "duckdb": duckdb})  # noqa: S307 - what a remedy says
+    assert read(tmp_path / (Path(name).stem + ".parquet")).frame.to_native().equals(frame)
 
 
 def test_the_types_of_a_long_file_are_those_of_all_its_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -17,17 +16,12 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError
 from glassine.records.column_types import inferred, typed
-from glassine.records.files import (
-    as_written,
-    check_declared,
-    check_form,
-    contents,
-    read_parquet,
-)
+from glassine.records.files import as_written, check_declared, contents, read_parquet
 from glassine.records.headers import CsvDialect, RecordsFile, open_text
 from glassine.records.limits import check_parquet, check_text
 from glassine.records.lines import BLOCK, WINDOWS, DelimitedText, LineFlags
 from glassine.records.purpose import Purpose
+from glassine.table_forms import check_form
 
 
 def read_table(
@@ -75,8 +69,8 @@ def read_table(
     typed, encoding, separator = data[:4] == b"PAR1" and not dialect.names, None, None
     lines = None
     if typed:
-        check_parquet(data, path, purpose)
-        frame = read_parquet(data, file, declared, _flat(data, declared, path))
+        kinds = check_parquet(data, path, purpose)
+        frame = read_parquet(data, file, purpose, declared, None if kinds is None else _flat(kinds, declared, path))
         dialect.check_columns(frame.columns, path)
     else:
         text = open_text(file, data, declared, purpose=purpose)
@@ -124,12 +118,8 @@ def _completed(plain: pl.Series, texts: pl.Series, lines: LineFlags) -> pl.Serie
     return plain.extend(cells.alias(plain.name).cast(plain.dtype, strict=False))[places]
 
 
-def _flat(data: bytes, declared: Mapping[str, Attribute], path: Path) -> list[str] | None:
+def _flat(types: Mapping[str, pl.DataType], declared: Mapping[str, Attribute], path: Path) -> list[str]:
     """Return the columns of a Parquet file without lists and structures, whose size its footer does not say."""
-    try:
-        types = pl.read_parquet_schema(io.BytesIO(data))
-    except (Exception, pl.exceptions.PanicException):
-        return None  # the reader says what is wrong
     nested = {name for name, kind in types.items() if kind.is_nested()}
     if named := sorted(nested & declared.keys()):
         raise InvalidDataError(

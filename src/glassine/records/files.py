@@ -16,10 +16,11 @@ from glassine.errors import UnreadableFileError
 from glassine.records.cells import Plain
 from glassine.records.columns import is_column, values_of
 from glassine.records.headers import EXCEL, RecordsFile, open_text
-from glassine.records.limits import check_parquet, check_text
+from glassine.records.limits import check_parquet, check_text, check_texts
 from glassine.records.lines import DelimitedText
 from glassine.records.purpose import Purpose
 from glassine.records.scalars import number_of
+from glassine.table_forms import check_form
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,14 +31,6 @@ THOUSANDS = r"^\s*[+-]?\d{1,3}([.'\u2019 \u00a0\u202f]\d{3})+(,\d+)?\s*$"
 """A number with a mark before each three digits, and perhaps a decimal comma."""
 
 SEPARATOR = r"[.'\u2019 \u00a0\u202f](\d{3})"
-OTHER_FORMS = {
-    b"PK\x03\x04": "a ZIP archive or an Excel workbook",
-    b"\xd0\xcf\x11\xe0": "an Excel workbook",
-    b"\x1f\x8b": "a gzip file",
-    b"ARROW1": "an Arrow file",
-    b"SQLite format 3\0": "a SQLite database",
-}
-"""How other files of records begin, none of which is text."""
 
 
 def contents(path: Path) -> bytes:
@@ -50,23 +43,6 @@ def contents(path: Path) -> bytes:
 
 def _unreadable(path: Path, error: OSError) -> UnreadableFileError:
     return UnreadableFileError(f"cannot read {path}: {error.strerror or error}.", remedy="Check the path.", path=path)
-
-
-def check_form(data: bytes, path: Path) -> None:
-    """Refuse what begins as no table of text does."""
-    if not data[:4].strip():
-        raise UnreadableFileError(
-            f"{path} is empty.", remedy="Give a CSV file with a header, or a Parquet file.", path=path
-        )
-    form = next((form for start, form in OTHER_FORMS.items() if data.startswith(start)), None)
-    if data.lstrip()[:1] in (b"{", b"[") and path.suffix.lower() in (".json", ".jsonl", ".ndjson"):
-        form = "JSON"
-    if form is not None:
-        raise UnreadableFileError(
-            f"{path} is {form}, from which no records are read.",
-            remedy="Write them as a CSV file with a header, or as a Parquet file.",
-            path=path,
-        )
 
 
 # A file as a container of records: for a private fit, which names its columns before it opens the records.
@@ -142,10 +118,9 @@ def batches_of_file(file: RecordsFile, names: Sequence[str]) -> Iterator[dict[st
     """
     data = contents(file.path)
     if _is_parquet(data) and not file.dialect.names:
-        check_parquet(data, file.path, Purpose.PRIVATE)
-        present = pl.read_parquet_schema(io.BytesIO(data))
+        present = check_parquet(data, file.path, Purpose.PRIVATE) or ()
         names = [name for name in names if is_column(name, present)]
-        frame = read_parquet(data, file, file.declared, names)
+        frame = read_parquet(data, file, Purpose.PRIVATE, file.declared, names)
         yield {name: frame[name] for name in names}
         return
     text = open_text(file, data, file.declared, purpose=Purpose.PRIVATE)
@@ -173,14 +148,21 @@ def _is_parquet(data: bytes) -> bool:
 
 
 def read_parquet(
-    data: bytes, file: RecordsFile, declared: Mapping[str, Attribute], columns: Sequence[str] | None = None
+    data: bytes, file: RecordsFile, purpose: Purpose, declared: Mapping[str, Attribute], columns: Sequence[str] | None
 ) -> pl.DataFrame:
-    """Return some columns of a Parquet file, all by default, with nulls for what is stated to be missing."""
+    """Return some columns of a Parquet file, None for all, with nulls for what is stated to be missing.
+
+    Raises
+    ------
+    CostLimitError
+        If they take more memory than allowed.
+    """
     path, dialect = file.path, file.dialect
     try:
         frame = pl.read_parquet(io.BytesIO(data), columns=None if columns is None else list(columns))
     except (Exception, pl.exceptions.PanicException) as error:
         raise _no_parquet(path, error) from None
+    check_texts(frame, path, purpose)
     out = []
     for column in frame:
         stated = dialect.stated(column.name)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from glassine.parquet_pages import unpacked
 from glassine.records.lines import DelimitedText
 from glassine.records.purpose import Purpose
 from glassine.resources import current
@@ -24,35 +26,50 @@ LOOKED_AT = 16
 COLUMN = 5_000
 """Bytes that a column takes in memory beside its values, the largest of what its readers were measured to take."""
 WIDTHS: dict[str, float] = {
-    "Boolean": 1 / 8,
-    "Int8": 1,
-    "UInt8": 1,
-    "Int16": 2,
-    "UInt16": 2,
-    "Int32": 4,
-    "UInt32": 4,
-    "Float32": 4,
-    "Date": 4,
-    "Null": 1 / 8,
-    "Decimal": 16,
-    "Int128": 16,
+    **dict.fromkeys(("Boolean", "Null"), 1 / 8),
+    **dict.fromkeys(("Int8", "UInt8"), 1),
+    **dict.fromkeys(("Int16", "UInt16"), 2),
+    **dict.fromkeys(("Int32", "UInt32", "Float32", "Date"), 4),
+    **dict.fromkeys(("Decimal", "Int128"), 16),
     "String": FIELD,
 }
 """Bytes of a value by its type, where they are not 8; of a text 16, if it is short."""
 
 
-def check_parquet(data: bytes, path: Path, purpose: Purpose) -> None:
-    """Raise CostLimitError if a Parquet file says in its footer that its records take more memory than allowed.
+def check_parquet(data: bytes, path: Path, purpose: Purpose) -> Mapping[str, pl.DataType] | None:
+    """Return the types of a Parquet file's columns, None where it is none.
 
-    Run-length encoding makes millions of equal rows a few bytes: the size of the file says nothing.
+    Raises
+    ------
+    CostLimitError
+        If its footer and the headers of its pages say that its records take more memory than allowed.
+    UnreadableFileError
+        If they cannot be read.
+
+    Notes
+    -----
+    Run-length encoding makes millions of equal rows a few bytes, and a long text, too: the size of the file says
+    nothing.
     """
     try:
         types = pl.read_parquet_schema(io.BytesIO(data))
-        n = pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item()
     except (Exception, pl.exceptions.PanicException):
-        return  # the reader says what is wrong
+        return None  # the reader says what is wrong
+    n, pages = unpacked(data, path)
     width = sum(WIDTHS.get(str(kind.base_type()), 8) + CODED for kind in types.values())
-    _check(n, len(types), n * width, path, purpose)
+    _check(n, len(types), n * width + pages, path, purpose)
+    return types
+
+
+def check_texts(frame: pl.DataFrame, path: Path, purpose: Purpose) -> None:
+    """Raise CostLimitError if the texts of a Parquet file, each counted where it stands, take more than allowed.
+
+    In memory equal texts are one, as in the dictionary of the file. Whoever looks at each record meets them all.
+    """
+    texts = [column.str.len_bytes() for column in frame if column.dtype == pl.String]
+    texts += [column.cat.len_bytes() for column in frame if column.dtype in (pl.Categorical, pl.Enum)]
+    size = sum(int(lengths.cast(pl.Int64).sum()) for lengths in texts)
+    _check(len(frame), frame.width, size, path, purpose)
 
 
 def check_text(text: DelimitedText) -> None:

@@ -1,0 +1,122 @@
+"""What a Parquet file unpacks to, by its footer and the headers of its pages: before an engine unpacks any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from glassine.errors import UnreadableFileError
+
+TAIL = 8
+"""Bytes behind the footer: its length and a mark."""
+DEEPEST = 16
+"""How far structures of a footer lie in one another, at most; the format has six levels."""
+BOOLEANS, BYTE, WHOLE, DOUBLE, TEXT, LISTS, MAP, STRUCTURE, UUID = (1, 2), 3, (4, 5, 6), 7, 8, (9, 10), 11, 12, 13
+SIZES = {BYTE: 1, DOUBLE: 8, UUID: 16}
+"""Kinds of values in Thrift's compact protocol, and the bytes of those of one size."""
+
+
+def unpacked(data: bytes, path: Path) -> tuple[int, int]:
+    """Return how many rows a file has, and to how many bytes the pages of its flat columns unpack.
+
+    A dictionary of one long text is a page like others, however few bytes it is packed into.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the footer, or the header of a page, is none.
+    """
+    end = len(data) - TAIL
+    try:
+        footer, _ = _structure(data, end - int.from_bytes(data[end : end + 4], "little"), 0)
+        groups = footer[4]
+        chunks = (chunk[3] for group in groups for chunk in group[1])
+        # The path of a column in lists or structures has several names.
+        pages = (page for chunk in chunks if len(chunk[3]) == 1 for page in _pages(data, chunk))
+        return sum(group[3] for group in groups), sum(pages)
+    except (IndexError, KeyError, TypeError, ValueError):
+        raise UnreadableFileError(
+            f"the footer of {path}, or the header of a page, cannot be read.", remedy="Write it again.", path=path
+        ) from None
+
+
+def _pages(data: bytes, chunk: dict[int, Any]) -> Iterator[int]:
+    """Yield to how many bytes each page of a column unpacks."""
+    at = chunk.get(11) or chunk[9]  # the dictionary, where there is one, comes before what refers to it
+    end = at + chunk[7]
+    while at < end:
+        header, at = _structure(data, at, 0)
+        if min(header[2], header[3]) < 0:
+            raise ValueError("a page has a size below zero")
+        yield header[2]
+        at += header[3]
+
+
+def _structure(data: bytes, at: int, depth: int) -> tuple[dict[int, Any], int]:
+    """Return the whole numbers, lists and structures of a structure by their numbers, and where it ends."""
+    if depth > DEEPEST:
+        raise ValueError("structures lie too deep in one another")
+    out: dict[int, Any] = {}
+    field = 0
+    while head := data[at]:
+        kind, step, at = head & 15, head >> 4, at + 1
+        if step:
+            field += step
+        else:
+            number, at = _number(data, at)
+            field = number >> 1
+        # Most values of tens of thousands of columns take one byte, or have a length of one.
+        if kind in WHOLE and data[at] < 128:
+            out[field], at = data[at] >> 1 ^ -(data[at] & 1), at + 1
+        elif kind == TEXT and data[at] < 128:
+            at += data[at] + 1
+        elif kind == STRUCTURE:
+            out[field], at = _structure(data, at, depth + 1)
+        elif kind not in BOOLEANS:
+            out[field], at = _value(data, at, kind, depth)
+    return out, at + 1
+
+
+def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
+    if kind == STRUCTURE:
+        return _structure(data, at, depth + 1)
+    if kind == TEXT:
+        length, at = _number(data, at)
+        return None, at + length
+    if kind in LISTS:
+        head, at = data[at], at + 1
+        length, kind = head >> 4, head & 15
+        if length == 15:
+            length, at = _number(data, at)
+        return _several(data, at, (BYTE if kind in BOOLEANS else kind,) * length, depth)
+    if kind == MAP:
+        length, at = _number(data, at)
+        kinds = (data[at] >> 4, data[at] & 15) if length else (BYTE, BYTE)
+        return _several(data, at + bool(length), kinds * length, depth)
+    if kind in SIZES:
+        return None, at + SIZES[kind]
+    if kind not in WHOLE:
+        raise ValueError(f"no kind of value has the number {kind}")
+    number, at = _number(data, at)
+    return number >> 1 ^ -(number & 1), at
+
+
+def _several(data: bytes, at: int, kinds: tuple[int, ...], depth: int) -> tuple[list[Any], int]:
+    if len(kinds) > len(data) or depth > DEEPEST:
+        raise ValueError("a list is longer than the file")
+    out = []
+    for kind in kinds:
+        one, at = _structure(data, at, depth + 1) if kind == STRUCTURE else _value(data, at, kind, depth + 1)
+        out.append(one)
+    return out, at
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """Return a whole number of seven bits a byte, and where it ends."""
+    number, shift = data[at] & 127, 7
+    while data[at] & 128:
+        at += 1
+        number |= (data[at] & 127) << shift
+        shift += 7
+    return number, at + 1
