@@ -153,8 +153,8 @@ def parquet_deep(levels: int = 300) -> bytes:
     return parquet(a=nested, b=[1, 2])
 
 
-def parquet_texts(texts: int, size: int, rows: int) -> bytes:
-    """Return a Parquet file whose rows refer to a dictionary of long texts."""
+def parquet_texts(texts: int, size: int, rows: int, groups: int = 1) -> bytes:
+    """Return a Parquet file whose rows refer to a dictionary of long texts, one in each group of rows."""
     import numpy as np
     import pyarrow as pa
     from pyarrow import parquet as writer
@@ -164,7 +164,9 @@ def parquet_texts(texts: int, size: int, rows: int) -> bytes:
     places = pa.array(np.arange(rows, dtype=np.int32) % texts)
     table = pa.table({"a": pa.DictionaryArray.from_arrays(places, words), "b": pa.array(np.arange(rows) % 7)})
     options = {"compression": "zstd", "dictionary_pagesize_limit": 2**31 - 1, "write_statistics": False}
-    writer.write_table(table, out, store_schema=False, **options)
+    with writer.ParquetWriter(out, table.schema, store_schema=False, **options) as file:
+        for _ in range(groups):
+            file.write_table(table)
     return out.getvalue()
 
 
@@ -215,7 +217,7 @@ RECORDS = {
     "parquet-rows": Hostile("Parquet, 300 million records", parquet_rows),
     "parquet-lists": Hostile("Parquet, a list of 300 million numbers", parquet_lists),
     "parquet-deep": Hostile("Parquet, 300 structures in one another", parquet_deep),
-    "parquet-text": Hostile("Parquet, two texts of a gigabyte", lambda: parquet_texts(2, 10**9, 2)),
+    "parquet-text": Hostile("Parquet, five texts of a gigabyte", lambda: parquet_texts(1, 10**9, 1, 5)),
     "parquet-dictionary": Hostile(
         "Parquet, 20,000 records with one of 20 texts of a megabyte", lambda: parquet_texts(20, 10**6, 20_000)
     ),

@@ -3,7 +3,7 @@
 A row of ``service.csv`` is a kind of request, or a client, on a release of the paper's data and a small network. The
 service is a process of its own; requests per second of its processor time are what one core bears. A client has the
 times of its requests, alone and beside a hostile one of another address: 1,200 connections whose requests never end,
-opened again as they are closed, and requests as fast as they are answered.
+opened again as they are closed, and requests as fast as they are answered. The checker of a desk asks beside the same.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ from papers.common.tables import markdown  # noqa: E402
 
 PATHS, ALONE, BESIDE = ("/explanation", "/decision"), "a client alone", "a client beside a hostile one"
 SILENT, FLOOD = "2 a second beside silent connections", "2 a second beside a flood of 450 addresses"
-KEYS = [{"what": what} for what in (*PATHS, ALONE, BESIDE, SILENT, FLOOD)]
+OF_DESK = {what: f"desk, {what}" for what in (BESIDE, SILENT, FLOOD)}
+KEYS = [{"what": what} for what in (*PATHS, ALONE, BESIDE, SILENT, FLOOD, *OF_DESK.values())]
 SILENT_ADDRESSES, SILENT_EACH, FLOODING = 17, 62, 450
 GROUPS, REQUESTS = 100, 200
 EMPTY = dict.fromkeys(("per second", "per CPU second", "median ms", "p99 ms", "statuses"))
@@ -213,18 +214,27 @@ def _beside(tasks: Sequence[Callable[[], None]], stop: threading.Event) -> Itera
             thread.join()
 
 
-def patient(port: int, records: np.ndarray, pause: float = 0.12) -> dict[str, object]:
+Ask = tuple[str, str, str | None, dict[str, str]]
+"""A request: method, path, body and headers."""
+
+
+def queries(records: np.ndarray) -> list[Ask]:
+    """Return the requests of a client that asks about records."""
+    bodies = [json.dumps({"query": {f"x{i}": value for i, value in enumerate(one.tolist())}}) for one in records]
+    return [("POST", "/explanation", body, {"content-type": "application/json"}) for body in bodies]
+
+
+def patient(port: int, asks: Sequence[Ask], pause: float = 0.12) -> dict[str, object]:
     """Ask as a client within its rate does, each request over a connection of its own; return times and statuses."""
     times, statuses = [], Counter[int]()
-    for record in records:
-        body = json.dumps({"query": {f"x{i}": value for i, value in enumerate(record.tolist())}})
+    for ask in asks:
         begun = time.perf_counter()
         status = 0  # of a connection that is closed without an answer
         with (
             suppress(OSError, http.client.HTTPException),
             closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection,
         ):
-            connection.request("POST", "/explanation", body, {"content-type": "application/json"})
+            connection.request(*ask)
             reply = connection.getresponse()
             reply.read()
             status = reply.status
@@ -251,6 +261,26 @@ def service(folder: Path, *options: str) -> Iterator[tuple[int, int]]:
             process.kill()
 
 
+@contextmanager
+def desk() -> Iterator[tuple[int, list[Ask]]]:
+    """Open a desk on an empty folder, and return its port and what the page of its checker asks for."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "glassine", "desk", folder, "--no-open-browser"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - the command is ours
+            try:
+                said = re.search(r":(\d+)/#code=(\S+)", process.stdout.readline() if process.stdout else "")
+                if said is None:
+                    raise RuntimeError("the desk did not start")
+                port, code = int(said[1]), said[2]
+                with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+                    headers = {"content-type": "application/json", "origin": f"http://127.0.0.1:{port}"}
+                    connection.request("POST", "/session", json.dumps({"code": code}), headers)
+                    token = json.loads(connection.getresponse().read())["token"]
+                yield port, [("GET", "/api/desk", None, {"authorization": f"Bearer {token}"})]
+            finally:
+                process.kill()
+
+
 @cache
 def everything() -> dict[str, dict[str, object]]:
     """Return the figures of every row."""
@@ -262,12 +292,15 @@ def everything() -> dict[str, dict[str, object]]:
         with service(folder, "--rate", "0", "--total-rate", "0") as (port, pid):
             found = {path: asked(port, pid, path, records) for path in PATHS}
         with service(folder) as (port, _):
-            found[ALONE] = patient(port, records)
+            found[ALONE] = patient(port, queries(records))
             with hostile(port):
-                found[BESIDE] = patient(port, records)
+                found[BESIDE] = patient(port, queries(records))
         for what, beside in ((SILENT, silent), (FLOOD, flooded)):
             with service(folder) as (port, _), beside(port):
-                found[what] = patient(port, records[:60], pause=0.5)
+                found[what] = patient(port, queries(records[:60]), pause=0.5)
+    for what, beside in ((BESIDE, hostile), (SILENT, silent), (FLOOD, flooded)):
+        with desk() as (port, asks), beside(port):
+            found[OF_DESK[what]] = patient(port, asks * 60, pause=0.5)
     return found
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import multiprocessing
 import os
 import pickle
-import random
 import signal
 import sqlite3
 import stat
@@ -14,8 +12,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.kills import killed
 from glassine.errors import BudgetExceededError, InvalidBudgetError, LedgerError
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
@@ -487,75 +486,16 @@ with Ledger(sys.argv[1])._file.transaction(write=True) as log:
     ledger.charge("patients", 1)
 
 
-def charge_until_told(path: str, name: str, amount: str, log: str) -> None:
-    """Charge over and over, noting each acknowledgement in a file."""
-    mine = Ledger(path)
-    with open(log, "a", buffering=1) as stream:
-        for i in range(10**9):
-            try:
-                entry = mine.charge("patients", Fraction(amount), note=f"{name}/{i}")
-            except BudgetExceededError:
-                return
-            os.write(stream.fileno(), f"{entry.note}\n".encode())
-
-
-@contextmanager
-def workers(count: int, path: Path, amount: str, start: int = 0) -> Iterator[list[Any]]:
-    """Run processes that charge, and kill those that still run at the end."""
-    context = multiprocessing.get_context("spawn")
-    started = []
-    for number in range(start, start + count):
-        log = path.with_name(f"log{number}")
-        process = context.Process(target=charge_until_told, args=(str(path), f"w{number}", amount, str(log)))
-        process.start()
-        started.append(process)
-    try:
-        yield started
-    finally:
-        for process in started:
-            process.kill()
-            process.join()
-
-
-def run_with_kills(ledger: Ledger, charges: int, count: int, kills: int, seed: int) -> None:
-    """Let processes use up a budget of ``charges`` equal charges while some are killed, then check the books."""
-    generator = random.Random(seed)
-    ledger.budget("patients", 1)
-    amount = f"1/{charges}"
-    with workers(count, ledger.path, amount) as running:
-        # Each charge reads the whole ledger, so that two thousand of them take minutes where other work runs.
-        deadline = time.monotonic() + 900
-        for kill in range(kills):
-            # Somewhere between this many charges and the next share of them.
-            goal = (kill + generator.random()) * charges / (kills + 1)
-            while ledger.account("patients").charges < goal and time.monotonic() < deadline:
-                # Each reading checks the whole ledger, and keeps the others from committing.
-                time.sleep(0.02)
-            time.sleep(generator.random() * 0.01)
-            running[kill].kill()
-            running[kill].join()
-        for process in running[kills:]:
-            process.join(max(0.0, deadline - time.monotonic()))
-        assert time.monotonic() < deadline
-    entries = ledger.entries("patients")
-    notes = [entry.note for entry in entries]
-    logs = ledger.path.parent.glob("log*")
-    # A kill may cut the last line of a log.
-    acknowledged = [line for log in logs for line in log.read_text().split("\n")[:-1]]
-    assert len(entries) == charges
-    assert ledger.account("patients").remaining_epsilon == 0
-    assert len(set(notes)) == len(notes)
-    assert set(acknowledged) <= set(notes)
-    assert len(acknowledged) >= charges - kills
-
-
 @POSIX
 @pytest.mark.slow
 @pytest.mark.parametrize(("charges", "count", "kills", "seed"), [(60, 3, 1, 61), (500, 8, 6, 2)])
 def test_processes_that_are_killed_leave_the_books_right(
     ledger: Ledger, charges: int, count: int, kills: int, seed: int
 ) -> None:
-    run_with_kills(ledger, charges, count, kills, seed)
+    found = killed(ledger, charges, count, kills, seed)
+    assert [found[name] for name in ("lost", "doubled", "granted beyond", "left")] == [0, 0, 0, 0]
+    assert found["acknowledged"] >= charges - kills
+    assert ledger.account("patients").remaining_epsilon == 0
 
 
 @pytest.mark.slow
