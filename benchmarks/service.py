@@ -266,9 +266,9 @@ def desk() -> Iterator[tuple[int, list[Ask]]]:
     """Open a desk on an empty folder, and return its port and what the page of its checker asks for."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "glassine", "desk", folder, "--no-open-browser"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - the command is ours
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 - the command is ours
             try:
-                said = re.search(r":(\d+)/#code=(\S+)", process.stdout.readline() if process.stdout else "")
+                said = re.search(r":(\d+)/#code=(\S+)", process.stderr.readline() if process.stderr else "")
                 if said is None:
                     raise RuntimeError("the desk did not start")
                 port, code = int(said[1]), said[2]

@@ -63,7 +63,9 @@ class ValueLeakage:
     # Largest share of a leaf's total, in size, that two records, or people, make up, in (0, 1]: who knows the one
     # infers the other within the rest. Of a regression, and it needs the data with the target.
     dominance: float | None = field(default=None, metadata=for_checker())
-    # What the largest contributions to each mean make up, as criteria judge it; no finding holds it.
+    # The thresholds, as (attribute, threshold), and what the largest contributions to each mean make up, as criteria
+    # judge them; no finding holds them.
+    thresholds: tuple[tuple[str, float], ...] | None = field(default=None, metadata=for_checker())
     contributions: tuple[LargestContributions, ...] | None = field(default=None, metadata=for_checker())
     # How closely a number follows from a regression, its attributes being known; needs the data with the target.
     inferred: NumberInference | None = field(default=None, metadata=for_checker())
@@ -399,6 +401,7 @@ def leak_values(
         dominance=None if contributions is None else max((one.two for one in contributions), default=None),
         contributions=contributions,
         inferred=inferred,
+        thresholds=tuple(numbers),
     )
 
 
@@ -424,6 +427,7 @@ def _hide(leakage: ValueLeakage, hiding: Hiding) -> ValueLeakage:
         n_lone_targets=hiding.count(leakage.n_lone_targets),
         n_lone_values=None if leakage.n_lone_values is None else hiding.count(leakage.n_lone_values),
         dominance=None if leakage.dominance is None else hiding.share(leakage.dominance),
+        thresholds=None,
         contributions=None,
     )
 

@@ -98,11 +98,13 @@ def judge(policy: Policy, case: Case, suppression: Suppression) -> tuple[Check, 
     return tuple(out)
 
 
-def judge_named(case: Case, suppression: Suppression) -> tuple[PolicyFinding, ...]:
-    """Return how each named policy judges the same facts, and what keeps the subject from it."""
+def judge_named(
+    case: Case, suppression: Suppression, policy: Policy, judged: tuple[Check, ...]
+) -> tuple[PolicyFinding, ...]:
+    """Return how each named policy judges the same facts, of which one did, and what keeps the subject from it."""
     out = []
     for name, entry in NAMED.items():
-        checks = judge(entry.policy, case, suppression)
+        checks = judged if entry.policy is policy else judge(entry.policy, case, suppression)
         odd = [check for status in ("fail", "unknown") for check in checks if check.status == status]
         remedy = _remedy(entry.policy, case, odd[0]) if odd else None
         out.append(

@@ -124,8 +124,13 @@ def hide_subgroups(groups: Sequence[SubgroupLeakage], suppression: Suppression) 
             bits_largest=group.bits_largest,
         )
         for group in groups
-        if group.size >= suppression.below and math.isfinite(group.bits_mean)
+        if is_shown(group, suppression)
     )
+
+
+def is_shown(group: SubgroupLeakage, suppression: Suppression) -> bool:
+    """Return whether a subgroup has enough records to be shown."""
+    return group.size >= suppression.below and math.isfinite(group.bits_mean)
 
 
 def grouping(sensitive: str | None, domain: Domain | None, columns: Mapping[str, AnyArray]) -> list[str]:

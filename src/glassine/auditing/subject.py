@@ -211,7 +211,7 @@ def examine(subject: Subject, names: Collection[str] | None = None) -> Findings:
             ]
         ),
         advice=advice,
-        policies=() if names is not None else judge_named(case, suppression),
+        policies=() if names is not None else judge_named(case, suppression, policy, checks),
         requests=request(policy, case, checks),
         policy_source=subject.inputs.policy.source,
         version=__version__,

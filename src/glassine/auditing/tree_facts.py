@@ -11,7 +11,7 @@ import numpy as np
 
 from glassine.attacks.magnitudes import ContributionBounds
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.attacks.value_leakage import ValueLeakage, thresholds_of
+from glassine.attacks.value_leakage import ValueLeakage
 from glassine.auditing.facts import (
     Bits,
     Fact,
@@ -256,13 +256,19 @@ def facts_of_values(tree: TreeSubject, outcome: Outcome[ValueLeakage], raw: Raw)
     values, facts = outcome.value, dict[str, Fact[Any]]()
     if not tree.of_classes:
         facts["contributions"] = NotApplicable(STANDS) if tree.claim_stands else Measured(_contributions(tree, values))
+    cuts, domain = values.thresholds or (), tree.domain
+    names = tuple(dict.fromkeys(name for name, _ in cuts))
+    inferred = () if domain is None else tuple(name for name in names if domain[name].inferred)
+    bounded = tree.guarantee is not None and not tree.guarantee.caveats
+    # Whether private fits can choose every threshold.
+    drawn = domain is not None and bounded and not inferred and all(is_candidate(domain[name], at) for name, at in cuts)
+    thresholds = thresholds_fact(tree.inputs.policy, values, inferred)
+    about = list(dict.fromkeys([*inferred, *tree.trained_shares]))
+    named = named_fact(values, about, names if domain is None else (), bounded=bounded)
     # Records show which thresholds are midpoints, whatever is claimed.
-    bounded = _is_bounded(tree) and tree.table is None
     return facts | {
-        "thresholds": Measured(
-            replace(thresholds_fact(tree.inputs.policy, values, tree.cut), bounded=bounded, drawn=_drawn(tree))
-        ),
-        "named": Measured(_named(tree, values, raw)),
+        "thresholds": Measured(replace(thresholds, bounded=bounded and tree.table is None, drawn=drawn)),
+        "named": Measured(_by_records(tree, replace(named, drawn=drawn), values.n_records_at_midpoints, raw)),
     }
 
 
@@ -314,23 +320,8 @@ def named_fact(
     )
 
 
-def _is_bounded(tree: TreeSubject) -> bool:
-    return tree.guarantee is not None and not tree.guarantee.caveats
-
-
-def _drawn(tree: TreeSubject) -> bool:
-    """Return whether private fits can choose every threshold, and a guarantee without caveats is claimed."""
-    domain = tree.domain
-    if domain is None or not _is_bounded(tree) or tree.cut:
-        return False
-    return all(is_candidate(domain[name], bound) for name, bound in thresholds_of(tree.model, domain))
-
-
-def _named(tree: TreeSubject, values: ValueLeakage, raw: Raw) -> NamedPeople:
-    """Return whom thresholds can name: by the midpoint attack with the data, else by an upper estimate."""
-    lacking = () if tree.domain is not None else tuple(dict.fromkeys(name for name, _ in thresholds_of(tree.model)))
-    inferred = list(dict.fromkeys([*tree.cut, *tree.trained_shares]))
-    named = replace(named_fact(values, inferred, lacking, bounded=_is_bounded(tree)), drawn=_drawn(tree))
+def _by_records(tree: TreeSubject, named: NamedPeople, exposed: object, raw: Raw) -> NamedPeople:
+    """Return whom thresholds can name, by the midpoint attack where there are records; ``exposed`` beside midpoints."""
     # Where the values of a number lie close, all its thresholds are public, and name people all the same.
     table = tree.table
     if table is None:
@@ -340,8 +331,7 @@ def _named(tree: TreeSubject, values: ValueLeakage, raw: Raw) -> NamedPeople:
         attacks, seed = raw.get("membership"), tree.inputs.settings.random_state
         named = flagged(named, attacks, tree.model, lambda: table.restrict(kept), table.persons, seed)
     # The attack is made on trees alone: of rule lists those count who alone hold a value beside a midpoint.
-    exposed = None if named.flagged else values.n_records_at_midpoints
-    return replace(named, number=exposed, flagged=True) if isinstance(exposed, int) else named
+    return replace(named, number=exposed, flagged=True) if not named.flagged and isinstance(exposed, int) else named
 
 
 def certain_fact(outcome: Outcome[Inferred]) -> Fact[tuple[int, str]]:

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from glassine.attacks.outcome import UNCOVERED, Failed, Measured, NotApplicable, Outcome, RecordNote
-from glassine.attacks.value_leakage import thresholds_of
 from glassine.auditing.findings import (
     OF_THE_MODEL,
     GuaranteeFinding,
@@ -25,7 +24,7 @@ from glassine.auditing.inputs import (
 )
 from glassine.auditing.model_subject import Identifiers, ModelSubject
 from glassine.auditing.occupancy import Occupancy, rounded
-from glassine.auditing.reconstruction import hide_subgroups
+from glassine.auditing.reconstruction import is_shown
 from glassine.auditing.subject import WEIGHED, OpenedModel, Raw
 from glassine.data.record_table import RecordTable
 from glassine.domain import Domain
@@ -227,14 +226,6 @@ class TreeSubject(ModelSubject):
         return self.bits.value[0] if isinstance(self.bits, Measured) else None
 
     @cached_property
-    def cut(self) -> tuple[str, ...]:
-        """The attributes with thresholds whose domain was taken from data."""
-        if self.domain is None:
-            return ()
-        names = dict.fromkeys(name for name, _ in thresholds_of(self.model, self.domain))
-        return tuple(name for name in names if self.domain[name].inferred)
-
-    @cached_property
     def trained_shares(self) -> list[str]:
         """The tested attributes whose shares were taken from the training data, so that they settle nothing."""
         shares = {} if self.domain is None else self.domain.shares
@@ -299,7 +290,7 @@ class TreeSubject(ModelSubject):
                 )
                 yield RecordNote(learned) if finding is not None and finding.counted else learned
         listed = groups.value if isinstance(groups, Measured) else ()
-        if hidden := len(listed) - len(hide_subgroups(listed, suppression)):
+        if hidden := sum(not is_shown(group, suppression) for group in listed):
             are, is_not = ("subgroup", "is") if hidden == 1 else ("subgroups", "are")
             counted = "people" if self.owners is not None else "records"
             yield RecordNote(f"{hidden} {are} of fewer than {suppression.below} {counted} {is_not} not shown.")

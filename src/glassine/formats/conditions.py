@@ -269,11 +269,10 @@ def conformed(model: M, domain: Domain | None) -> M:
     # missing values stay. The model itself is returned where nothing changes.
     if domain is None:
         return model
-    for name in model.tested:
-        require(name, domain, "the model tests")
     # A threshold that no missing value satisfies is in the terms of every domain, and most conditions are such.
     spoken = [literal for literal in model.literals if literal.missing or not isinstance(literal, Between)]
-    plain = {literal: new for literal in spoken if (new := _declared(literal, domain)) is not literal}
+    known = [literal for literal in spoken if literal.attribute in domain]
+    plain = {literal: new for literal in known if (new := _declared(literal, domain)) is not literal}
     if plain:
         model = rewritten(model, literals=plain)
     check_conditions(model, domain)
