@@ -10,10 +10,9 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -123,14 +122,20 @@ def _step(attribute: Integer | Real) -> float:
     return 1.0 if isinstance(attribute, Integer) else attribute.resolution or 0.0
 
 
+Placed: TypeAlias = tuple[float, float, float, float]
+"""A threshold, how many records it was placed among, and the range in which these lie."""
+
+
 def nameable_sides(domain: Domain, thresholds: Iterable[tuple[str, float]], n_records: int | None) -> int:
     """Return how many people alone hold a value beside thresholds, as is expected of so many records.
 
     Of records of which l are expected within one resolution on one side of a threshold, one is there, or the threshold
     would not be; that no other is has the probability l / (exp(l) - 1).
     """
-    alone = _Alone(domain)
-    return round(sum(alone(name, bound, n_records or 0) for name, bound in thresholds))
+    placed: dict[str, list[Placed]] = {}
+    for name, bound in thresholds:
+        placed.setdefault(name, []).append((bound, n_records or 0, -math.inf, math.inf))
+    return round(sum(_alone(domain, name, own) for name, own in placed.items()))
 
 
 def nameable_people(model: DecisionTree | RuleList, domain: Domain, secret: Collection[tuple[str, float]]) -> int:
@@ -140,55 +145,43 @@ def nameable_people(model: DecisionTree | RuleList, domain: Domain, secret: Coll
     """
     if not secret:
         return 0
-    people, placed, alone = 0.0, set[tuple[str, float]](), _Alone(domain)
-    for name, bound, n_records, within in _placed(model, {name for name, _ in secret}):
-        if (name, bound) in secret:
-            people += alone(name, bound, n_records, within)
-            placed.add((name, bound))
+    placed: dict[str, list[Placed]] = {name: [] for name, _ in sorted(secret)}
+    found = set[tuple[str, float]]()
+    for name, own in _placed(model, placed.keys()):
+        if (name, own[0]) in secret:
+            placed[name].append(own)
+            found.add((name, own[0]))
     # A comparison with one value of a number has the thresholds around it, at no one node.
-    others = (alone(name, bound, model.n_records or 0) for name, bound in sorted(set(secret) - placed))
-    return round(people + sum(others))
+    for name, bound in set(secret) - found:
+        placed[name].append((bound, model.n_records or 0, -math.inf, math.inf))
+    return round(sum(_alone(domain, name, own) for name, own in placed.items()))
 
 
-class _Alone:
-    """How many of the two people beside a threshold are expected to be alone at their value."""
+def _alone(domain: Domain, name: str, placed: Sequence[Placed]) -> float:
+    """Return how many of the two people beside each threshold of an attribute are expected to be alone at their value.
 
-    def __init__(self, domain: Domain) -> None:
-        self.domain = domain
-        # By name the step and the measure of an attribute: of shares that are not declared, numbers of values do as
-        # well, since they are divided by one another.
-        self.scales: dict[str, tuple[float | None, Callable[[float, float], float | Fraction]]] = {}
-
-    def __call__(
-        self, name: str, bound: float, n_records: float, within: tuple[float, float] = (-math.inf, math.inf)
-    ) -> float:
-        if name not in self.scales:
-            attribute, shared = self.domain[name], partial(self.domain.share, name)
-            if isinstance(attribute, Integer | Real):
-                self.scales[name] = _step(attribute), shared if name in self.domain.shares else _numbers_of(attribute)
-            else:
-                self.scales[name] = None, shared
-        step, measure = self.scales[name]
-        if step is None:
-            return 0.0
-        if not step:
-            return 2.0  # Single values of a continuum have no share: no other record is expected to hold one.
-        lo, hi = within
-        whole = float(measure(lo, hi))
-        near = measure(max(lo, bound - step), min(hi, bound)), measure(max(lo, bound), min(hi, bound + step))
-        expected = [n_records * float(share) / whole if whole else 0.0 for share in near]
-        return sum(value / math.expm1(min(value, 700.0)) if value > 0 else 1.0 for value in expected)
+    Of shares that are not declared, numbers of values do as well, since they are divided by one another.
+    """
+    attribute = domain[name]
+    if not isinstance(attribute, Integer | Real) or not placed:
+        return 0.0
+    step = _step(attribute)
+    if not step:
+        return 2.0 * len(placed)  # Single values of a continuum have no share: no other record is expected to hold one.
+    bounds, records, low, high = np.array(placed, dtype=np.float64).T
+    sides = (np.maximum(low, bounds - step), np.minimum(high, bounds), np.maximum(low, bounds))
+    # Thousands of thresholds share ends. Differences of whole numbers, and of fractions, are exact.
+    ends, places = np.unique(np.concatenate([low, *sides, np.minimum(high, bounds + step), high]), return_inverse=True)
+    up_to = partial(domain.share, name, -math.inf) if name in domain.shares else partial(attribute.measure, -math.inf)
+    sums = np.array([up_to(end) for end in ends.tolist()], dtype=object)[places].reshape(6, -1)
+    whole = (sums[5] - sums[0]).astype(float)
+    near = np.array([sums[2] - sums[1], sums[4] - sums[3]]).astype(float).clip(0)
+    expected = np.divide(records * near, whole, out=np.zeros_like(near), where=whole > 0)
+    alone = np.divide(expected, np.expm1(expected.clip(0, 700)), out=np.ones_like(near), where=expected > 0)
+    return float(alone.sum())
 
 
-def _numbers_of(attribute: Integer | Real) -> Callable[[float, float], int]:
-    """Return how many values v of a number have ``lo < v <= hi``: thousands of nodes share their bounds."""
-    up_to = cache(partial(attribute.measure, -math.inf))
-    return lambda lo, hi: max(0, int(up_to(hi) - up_to(lo)))
-
-
-def _placed(
-    model: DecisionTree | RuleList, names: Collection[str]
-) -> Iterator[tuple[str, float, float, tuple[float, float]]]:
+def _placed(model: DecisionTree | RuleList, names: Collection[str]) -> Iterator[tuple[str, Placed]]:
     """Yield each threshold of each node on some attributes, with the node's records and the range that leads there."""
     everything = (-math.inf, math.inf)
     if isinstance(model, RuleList):
@@ -197,7 +190,7 @@ def _placed(
         for rule, size in zip(model.rules, reaching, strict=True):
             for literal in rule.antecedent:
                 for bound in _bounds(literal):
-                    yield literal.attribute, bound, size, everything
+                    yield literal.attribute, (bound, size, *everything)
         return
     records = {cell.node: float(cell.evidence.size or 0) for cell in model.cells}
     order, below = [], [0]
@@ -222,7 +215,7 @@ def _placed(
             if model.nodes[branch.child].branches:
                 stack.append((branch.child, own))
         for name, bound in sorted(ends) if len(ends) > 1 else ends:
-            yield name, bound, records[index], reach.get(name, everything)
+            yield name, (bound, records[index], *reach.get(name, everything))
 
 
 def _bounds(literal: Between | OneOf) -> list[float]:

@@ -42,20 +42,25 @@ class LeafRegions(Sequence[Region]):
 
     def __init__(self, space: Space, paths: Iterable[Sequence[Literal]]) -> None:
         self._space = space
+        # Of each tested factor: whole numbers whose differences are the measures of neighbors, and their divisor.
         self._sums: dict[int, tuple[list[int], int]] = {}
+        for factor in sorted(space.tested):
+            before = space.sums_before(factor)
+            scale = math.lcm(*{Fraction(each).denominator for each in before})
+            self._sums[factor] = [int(each * scale) for each in before], scale
         self.parts: list[dict[int, Part]] = []
         self.counts: list[int] = []
-        self.total = math.prod(self._sums_of(factor)[0][-1] for factor in space.tested)
+        self.total = math.prod(sums[-1] for sums, _ in self._sums.values())
         paths = list(paths)
         current().ask_memory(BYTES * len(paths), f"the regions of {len(paths):,} leaves")
-        before: Sequence[Literal] = ()
+        last: Sequence[Literal] = ()
         states: list[tuple[dict[int, Part], int]] = [({}, self.total)]
         for number, path in enumerate(paths):
             if number % BETWEEN == 0:
                 current().ask_time("counting regions")
             # From the end, where one or two conditions differ: paths are long.
-            shared = min(len(path), len(before))
-            while shared and (path[shared - 1] is not before[shared - 1] or path[:shared] != before[:shared]):
+            shared = min(len(path), len(last))
+            while shared and (path[shared - 1] is not last[shared - 1] or path[:shared] != last[:shared]):
                 shared -= 1
             del states[shared + 1 :]
             for literal in path[shared:]:
@@ -63,7 +68,7 @@ class LeafRegions(Sequence[Region]):
             parts, count = states[-1]
             self.parts.append(parts)
             self.counts.append(count)
-            before = path
+            last = path
 
     def _narrowed(self, parts: dict[int, Part], count: int, literal: Literal) -> tuple[dict[int, Part], int]:
         """Return what a condition leaves of some parts, and of their measure: it changes one factor of the product."""
@@ -78,20 +83,13 @@ class LeafRegions(Sequence[Region]):
             mask = factor.mask(literal)
             left = mask if old is None else mask & self._space.mask(index, old)
         if count:
-            whole = self._sums_of(index)[0][-1] if old is None else self._scaled(index, old)
+            before = self._sums[index][0]
+            whole = before[-1] if old is None else self._scaled(index, old)
             count = count // whole * self._scaled(index, left)
         return {**parts, index: left}, count
 
-    def _sums_of(self, factor: int) -> tuple[list[int], int]:
-        """Return whole numbers whose differences are the measures of neighbors, and what they are to be divided by."""
-        if factor not in self._sums:
-            before = self._space.sums_before(factor)
-            scale = math.lcm(*{Fraction(each).denominator for each in before})
-            self._sums[factor] = [int(each * scale) for each in before], scale
-        return self._sums[factor]
-
     def _scaled(self, factor: int, part: Part) -> int:
-        before, scale = self._sums_of(factor)
+        before, scale = self._sums[factor]
         if isinstance(part, int):
             return int(self._space.weight(factor, part) * scale)
         first, last, gap = part
@@ -99,12 +97,12 @@ class LeafRegions(Sequence[Region]):
 
     def scaled(self, factor: int, part: Part) -> tuple[int, int]:
         """Return the measures of a part of a factor, and of the factor, as whole numbers of the same scale."""
-        return self._scaled(factor, part), self._sums_of(factor)[0][-1]
+        return self._scaled(factor, part), self._sums[factor][0][-1]
 
     @cached_property
     def _unit(self) -> Measure:
         """Measure of one of :attr:`counts`."""
-        scale = math.prod(self._sums_of(factor)[1] for factor in self._space.tested)
+        scale = math.prod(scale for _, scale in self._sums.values())
         return self._space.untested if scale == 1 else Fraction(self._space.untested) / scale
 
     @cached_property

@@ -339,7 +339,7 @@ class Space:
         self, domain: Domain, literals: Iterable[Literal], *, domain_aware: bool, by_shares: bool = False
     ) -> None:
         used: dict[str, list[Literal]] = {}
-        for literal in dict.fromkeys(literals):
+        for literal in literals:
             if literal.attribute not in domain:
                 raise InvalidModelError(
                     f"the model uses {literal.attribute!r}, which the domain lacks; the domain has "
