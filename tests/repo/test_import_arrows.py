@@ -27,7 +27,7 @@ ROOMS = [
     ["data"],
     ["records"],
     ["domain"],
-    ["codec", "compiling", "exports", "files", "resources"],
+    ["codec", "compiling", "exports", "files", "parquet_pages", "resources", "table_forms"],
     ["errors"],
 ]
 RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}

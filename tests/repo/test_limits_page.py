@@ -115,6 +115,22 @@ def test_no_early_end_shows_a_traceback_of_ours_or_leaves_a_file_unnamed() -> No
     assert f"in {started['glassine']} runs. A program of one line did in {started['python -c']} (" in PAGE
 
 
+def test_no_kill_lost_a_charge_and_a_client_beside_an_attack_is_answered() -> None:
+    def stored(name: str) -> list[dict[str, str]]:
+        with (ROOT / "benchmarks" / name).open(newline="") as stream:
+            return list(csv.DictReader(stream))
+
+    kills = stored("kills.csv")
+    assert sum(int(row["kills"]) for row in kills) >= 75
+    for row in kills:
+        assert [row[name] for name in ("lost", "doubled", "granted beyond", "left")] == ["0"] * 4, row
+    beside = [row for row in stored("service.csv") if " beside " in row["what"]]
+    assert sorted(row["what"].startswith("desk, ") for row in beside) == [False] * 3 + [True] * 3
+    for row in beside:
+        answered = {status: int(n) for n, status in re.findall(r"(\d+) x (\d+)", row["statuses"])}
+        assert answered["200"] >= max(60, 0.98 * sum(answered.values())), row
+
+
 def test_the_page_has_the_stored_rows_of_hostile_records_and_none_ended_by_a_signal() -> None:
     with (ROOT / "benchmarks" / "hostile_files.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
