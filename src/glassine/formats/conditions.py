@@ -231,22 +231,19 @@ def check_conditions(model: DecisionTree | RuleList, domain: Domain | None) -> N
     """Check that a model speaks only of attributes and categories of a domain."""
     if domain is None:
         return
-    words = dict[str, str | None]()
+    # Of thousands of thresholds on an attribute, the first one says whether it can have any.
+    for name, bound in {one.attribute: one for one in reversed(model.literals) if isinstance(one, Between)}.items():
+        require(name, domain, "the model tests")
+        if (word := first_word(domain[name])) is not None:
+            raise InvalidModelError(
+                f"{name!r} has the category {word!r}, but the model has the threshold condition {str(bound)!r}.",
+                remedy="Declare a number, or read the model together with its encoder.",
+            )
     for literal in model.literals:
-        name = literal.attribute
-        if name not in words:
-            require(name, domain, "the model tests")
-            words[name] = first_word(domain[name])
         if isinstance(literal, Between):
-            word = words[name]
-            if word is not None:
-                raise InvalidModelError(
-                    f"{literal.attribute!r} has the category {word!r}, but the model has the threshold condition "
-                    f"{str(literal)!r}.",
-                    remedy="Declare a number, or read the model together with its encoder.",
-                )
             continue
-        attribute = domain[name]
+        require(literal.attribute, domain, "the model tests")
+        attribute = domain[literal.attribute]
         for value in literal.values:
             if isinstance(attribute, Category | Binary):
                 declared: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)

@@ -64,7 +64,7 @@ def check_parquet(data: bytes, path: Path, purpose: Purpose) -> Mapping[str, pl.
 def check_texts(frame: pl.DataFrame, path: Path, purpose: Purpose) -> None:
     """Raise CostLimitError if the texts of a Parquet file, each counted where it stands, take more than allowed.
 
-    In memory equal texts are one, as in the dictionary of the file. Whoever looks at each record meets them all.
+    In memory equal texts are one, as in the dictionary of the file. What looks at each record meets them all.
     """
     texts = [column.str.len_bytes() for column in frame if column.dtype == pl.String]
     texts += [column.cat.len_bytes() for column in frame if column.dtype in (pl.Categorical, pl.Enum)]
