@@ -7,6 +7,7 @@ command that is proposed fails, no option is asked for that was given, and no ad
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import subprocess
@@ -23,11 +24,11 @@ from glassine.auditing import AuditSettings
 from glassine.auditing.findings import Findings
 from glassine.auditing.inputs import Statements
 from glassine.cli import naming, steps
-from glassine.formats import formats, load_judged
+from glassine.formats import formats, load_judged, load_model
 from glassine.scrubbing import ScrubResult
 from tests.cli.conftest import run as run
 from tests.cli.running import Run
-from tests.contracts.advised import EVERY, FOREIGN, PUBLIC, SUBJECTS, AdvisedSubject, beside
+from tests.contracts.advised import EVERY, FOREIGN, NAMES, PUBLIC, SUBJECTS, AdvisedSubject, N, beside, people
 from tests.contracts.advised_formats import EVERY_SAMPLE, IN_MEMORY, OUTCOME, subjects_of
 from tests.contracts.advising import QUOTED, Way, alternatives, steps_in, ways
 
@@ -242,3 +243,41 @@ def test_calls_that_python_users_are_told_are_made(kind: str, tmp_path: Path) ->
                     assert isinstance(found, ScrubResult) or callable(found), piece
             assert alternatives(remedy.text) or ": the step above" in remedy.text
     assert n_calls
+
+
+def told_in_the_source() -> list[str]:
+    """Return every call and name that advice of the library can hold for its users."""
+    out = []
+    for path in sorted((Path(glassine.__file__).parent / "auditing").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.keyword) and node.arg == "python" and isinstance(node.value, ast.Constant):
+                out += QUOTED.findall(str(node.value.value))
+    return sorted(set(out))
+
+
+@pytest.mark.parametrize("piece", told_in_the_source())
+def test_every_call_of_the_source_that_python_users_are_told_runs(piece: str, tmp_path: Path) -> None:
+    subject = KINDS["tree"][0]
+    store(subject, tmp_path / "stored")
+    path = tmp_path / "stored" / subject.models[0]
+    tree = load_judged(path, PUBLIC).model
+    data = people(N, 1).select(NAMES)
+    if piece.endswith("="):
+        assert piece[:-1] in inspect.signature(audit).parameters
+        return
+    space: dict[str, object] = {"glassine": glassine, "domain": PUBLIC, "data": data, "copy": tmp_path / "copy.json"}
+    for place in (glassine, learners, surrogates, glassine.auditing, glassine.formats, glassine.attacks.disclosure):
+        space |= {name: getattr(place, name) for name in place.__all__}
+    space["model"] = path if "load_file(" in piece else tree
+    if "samples=" in piece:  # of tables of the same outcome
+        text = "term,estimate,std.error\n(Intercept),1,0.1\nage,0.5,0.1\n"
+        space["table"] = tmp_path.joinpath("table.csv").write_text(text) and load_model(tmp_path / "table.csv")
+        piece = piece.replace("models=...", "models=(table, table)").replace("samples=...", "samples=(None, None)")
+    piece = piece.replace("models=...", "models=(model, model)")
+    found = made(piece, space)
+    assert (
+        callable(found)
+        or isinstance(found, Findings | AuditSettings | glassine.Policy | ScrubResult | dict)
+        or "write" in piece
+    )
+    assert "write" not in piece or (tmp_path / "copy.json").exists()

@@ -32,9 +32,9 @@ from glassine.auditing.several_models import SeveralModels
 from glassine.comparison.seeded_splits import read_labelled
 from glassine.data.deviations import bounds, sentence
 from glassine.data.labels import Sample
+from glassine.data.outside import broken_rules
 from glassine.data.record_table import as_table, table_of
 from glassine.data.sources import read_table
-from glassine.data.violations import broken_rules
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, OneOf, Real
 from glassine.domain.prefixes import prefixes
 from glassine.errors import InvalidDataError

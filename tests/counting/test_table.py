@@ -17,9 +17,9 @@ import pytest
 from glassine import AuditSettings, Category, DecisionTree, Domain, Integer, audit
 from glassine.data import CountTable
 from glassine.data.inference import infer_domain
+from glassine.data.outside import violations
 from glassine.data.record_table import ParsedFile, RecordTable, as_table
 from glassine.data.sources import read_table
-from glassine.data.violations import violations
 from glassine.domain import Between
 from glassine.errors import InvalidDataError, UnreadableFileError
 from glassine.learners import PrivateTreeClassifier

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from glassine import Binary, Category, Domain, Integer, Real
 from glassine.data import infer_domain
+from glassine.data.outside import violations
 from glassine.data.record_table import columns
-from glassine.data.violations import violations
 from glassine.domain import ExactlyOne, Implies, Intervals
 from glassine.domain.domain import from_dict, schema, to_dict
 from glassine.domain.grid import on_grid, public_grid

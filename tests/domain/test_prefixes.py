@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine.data.violations import violations
+from glassine.data.outside import violations
 from glassine.domain import Category, Domain, Integer, OneOf, Prefix
 from glassine.domain.domain import from_dict, schema, to_dict
 from glassine.domain.forms import read_codebook, to_toml

@@ -16,7 +16,7 @@ import pytest
 
 from glassine.counting.space import NumberFactor
 from glassine.data.inference import draft
-from glassine.data.violations import violations
+from glassine.data.outside import violations
 from glassine.domain import Between, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import code_cuts
 from glassine.domain.domain import from_dict, schema, to_dict

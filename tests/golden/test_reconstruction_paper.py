@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from glassine import Binary, Domain, Integer, RuleList, as_model, parse_rules, reconstruct
-from glassine.data.violations import violations
+from glassine.data.outside import violations
 from glassine.domain import Between, OneOf
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule
 from tests.oracles import compas

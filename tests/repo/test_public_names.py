@@ -73,6 +73,14 @@ def test_a_stub_imports_each_name_as_itself() -> None:
         assert all(re.fullmatch(r"from [\w.]+ import (\w+) as \1", line) for line in imports)
 
 
+def test_no_public_name_is_that_of_a_module_beside_it() -> None:
+    """Python puts a module that was imported in place of such a name."""
+    for stub in (ROOT / "src" / "glassine").rglob("__init__.pyi"):
+        package = import_module(".".join(stub.parent.relative_to(ROOT / "src").parts))
+        modules = {path.stem for path in stub.parent.iterdir() if path.is_dir() or path.suffix == ".py"}
+        assert modules.isdisjoint(package.__all__), stub
+
+
 def test_the_top_exports_verbs_and_values_and_the_rooms() -> None:
     assert 20 <= len(glassine.__all__) <= 27
     assert {"audit", "compare", "attack_membership", "scrub"} <= set(glassine.__all__)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from glassine import Category, Domain, Integer, Real
-from glassine.data.violations import violations
+from glassine.data.outside import violations
 from glassine.domain import Between, Literal, OneOf
 from glassine.errors import InvalidParameterError
 from glassine.learners import PrivateSummary

@@ -7,5 +7,8 @@ from glassine.auditing.inputs import DisclosureSettings as DisclosureSettings
 from glassine.auditing.inputs import MembershipSettings as MembershipSettings
 from glassine.auditing.policy import Policy as Policy
 from glassine.auditing.remedy import Remedy as Remedy
+from glassine.auditing.several_models import SeveralModels as SeveralModels
+from glassine.auditing.statements import StatedClass as StatedClass
+from glassine.auditing.statements import Statements as Statements
 
 __all__: list[str]

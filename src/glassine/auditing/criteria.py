@@ -108,7 +108,7 @@ COUNTABLE = 50
         )
     },
     inputs=for_kinds(("tree", "rule list"), DOMAIN)
-    | {"release": remedy("Pass the true labels: {step}.", "audit", python="`y=`", target=None)},
+    | {"release": remedy("Pass the true labels: {step}.", "audit", python="`target=`", target=None)},
     # Of fewer records than may be shown, a share above most limits can only be all: the flag would reveal.
     flag=PartFlag(
         "pure",

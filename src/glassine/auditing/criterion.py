@@ -347,7 +347,7 @@ COUNTED_TOGETHER = remedy(
     "Count in the training records what the models do not publish, for an attacker who knows it: {step}. It has a "
     "verdict as well. Or publish one of these models alone.",
     "rebuild",
-    python="`audit(SeveralModels(models=..., counts='data'), data)`",
+    python="`audit(SeveralModels(models=..., counts='data'), data, domain=domain)`",
 )
 GROUPED = remedy(
     "Pass the training records, in their order, so that groups and leaves can be counted: {step}.", "audit", data=None

@@ -19,9 +19,9 @@ from glassine.capacity.learned import FEWEST, MOST
 from glassine.counting import MAX_STEPS
 from glassine.data.deviations import LINES, bounds, is_off_step, off_step_sentence, sentence
 from glassine.data.inference import draft, infer_domain
+from glassine.data.outside import lines_outside, outside_of
 from glassine.data.record_table import NO_RECORDS, RecordTable, as_table
 from glassine.data.remarks import FREQUENT
-from glassine.data.violations import lines_outside, outside_of
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import (

@@ -13,9 +13,9 @@ from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.attacks.outcome import NotApplicable
 from glassine.data.deviations import bounds, sentence
 from glassine.data.labels import Sample
+from glassine.data.outside import outside_of
 from glassine.data.person_counts import Persons
 from glassine.data.record_table import RecordTable
-from glassine.data.violations import outside_of
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidDataError, Text, first_of, parameter
 from glassine.microaggregation import SemanticDistance, microaggregate

@@ -336,8 +336,8 @@ def check_command(
 
     Exit status: 0 fine, 1 records are outside the domain, 2 bad input.
     """
+    from glassine.data.outside import broken_rules
     from glassine.data.remarks import remarks
-    from glassine.data.violations import broken_rules
 
     declared = stated_domain(domain)
     broken: Broken = {}

@@ -111,7 +111,7 @@ def read_records(
 
 def of_header(table: RecordTable, whence: str, *, quiet: bool = False) -> RecordTable:
     """Return the records whose lines are as the header says, and say which rows are left out of what."""
-    from glassine.data.violations import rows_of_lines
+    from glassine.data.outside import rows_of_lines
     from glassine.report.wording import row_name
 
     for why, rows in {} if quiet else rows_of_lines(table).items():

@@ -8,3 +8,4 @@ from glassine.attacks.disclosure.infer import infer_sensitive as infer_sensitive
 from glassine.attacks.disclosure.infer import measure_disclosure as measure_disclosure
 from glassine.attacks.disclosure.lagrangian import Starts as Starts
 from glassine.attacks.disclosure.noise import CountNoise as CountNoise
+from glassine.attacks.disclosure.remedies import measure_remedies as measure_remedies
