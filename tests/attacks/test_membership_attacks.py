@@ -432,7 +432,10 @@ def test_records_of_two_sides_are_joined_or_refused() -> None:
     real = whole.with_columns(pl.col("a").cast(pl.Float64))
     assert not measured(holdout_shift(Sample(whole, "y"), Sample(real, "y"), random_state=0)).shifted
     with pytest.raises(InvalidDataError, match="has the type"):
-        holdout_shift(Sample(whole, "y"), Sample(whole.with_columns(a=pl.lit("1")), "y"))
+        holdout_shift(Sample(whole, "y"), Sample(whole.with_columns(a=pl.lit("one")), "y"))
+    # A text that writes a number is that number.
+    texts = whole.with_columns(pl.col("a").cast(pl.String))
+    assert not measured(holdout_shift(Sample(whole, "y"), Sample(texts, "y"), random_state=0)).shifted
     # Classes of the holdout are texts where those of the members are numbers: a difference, not an error.
     assert (
         measured(

@@ -43,6 +43,7 @@ from glassine.formats.loading import beside_target, is_estimator
 from glassine.models import TreeEnsemble
 from glassine.models.implied import Bounds, OutcomeCounts, advantage_of_parameters
 from glassine.records.arrays import Indices, Ints
+from glassine.records.cells import NUMBER
 
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
@@ -84,7 +85,7 @@ class EnsembleSubject(ModelSubject):
         rest = {name: getattr(stated, name) for name in ("learning_rate", "base_rate", "unweighted")}
         given = None if inputs.table is None else len(inputs.table)
         ensemble = read.stated(n=stated.n_records, n_given=given, **rest)
-        facts = cls.given_with(inputs, ensemble.attributes, {})
+        facts = cls.given_with(inputs, ensemble.attributes, dict.fromkeys(ensemble.thresholds, NUMBER))
         if facts["comparison"].off_step:
             # Numbers off the step of a domain split as others do.
             facts |= {"mismatch": "", "odd": ()}

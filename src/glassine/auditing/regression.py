@@ -69,6 +69,7 @@ class RegressionSubject(ModelSubject):
         """Return a regression with what is given beside it, and what its publisher states."""
         stated = inputs.statements
         model = opened.value.stated(n=stated.n_records, family=stated.family, errors=stated.errors)
+        inputs = inputs.by(model.recipe) if inputs.domain is None else inputs
         facts = cls.given_with(inputs, model.tested, model.recipe)
         fitted = None if inputs.table is None else _fitted(model, inputs.table, inputs.target)
         facts["mismatch"] = facts["mismatch"] or _other_records(model, fitted)

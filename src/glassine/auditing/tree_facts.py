@@ -26,6 +26,7 @@ from glassine.auditing.facts import (
 from glassine.auditing.inputs import Statements
 from glassine.domain import Integer, Real
 from glassine.domain.grid import is_candidate
+from glassine.errors import InvalidDataError
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.models.implied import Bounds, OutcomeCounts, made_certain, unseen
 
@@ -122,7 +123,11 @@ def flagged(
 
         own = columns()
         records = LabelledRecords(own, np.zeros(len(own)), persons)
-        outcome = midpoint_attack(model, records, random_state=random_state)
+        try:
+            outcome = midpoint_attack(model, records, random_state=random_state)
+        except InvalidDataError:
+            # What the model tests is no number there, so that what rests on the records is unknown.
+            return named
     return replace(named, number=outcome.value.n_named, flagged=True) if isinstance(outcome, Measured) else named
 
 

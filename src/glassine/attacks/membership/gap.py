@@ -277,6 +277,9 @@ def _scores(X: Array, member: Indices, others: Array, rng: np.random.Generator) 
         class_weight="balanced",
         random_state=int(rng.integers(2**31)),
     )
+    # A column without a value in this part of the records has no bins.
+    valued = ~np.isnan(X).all(axis=0)
+    X, others = X[:, valued], others[:, valued]
     finite = _binned(
         np.where(np.isinf(X), np.sign(X) * 1e300, X), np.where(np.isinf(others), np.sign(others) * 1e300, others)
     )

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import LabelledRecords, as_fitted, asking, class_text
-from glassine.data.record_table import RecordTable
+from glassine.data.record_table import RecordTable, as_table
 from glassine.domain import Between
 from glassine.domain.literals import is_missing
 from glassine.domain.single import single_sides
@@ -19,7 +20,8 @@ from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedMode
 from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
 from glassine.models.records import read_records
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
-from glassine.records.cells import ANY_NUMBER, Flag
+from glassine.records.cells import ANY_NUMBER, Flag, Plain
+from glassine.records.containers import plain_column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -158,6 +160,12 @@ def _matrix(native: Any, model: object) -> npt.NDArray[np.float32]:
         native = native[list(names)]
     if hasattr(native, "toarray"):
         native = native.toarray()
+    if hasattr(native, "columns"):
+        frame = as_table(native).frame
+        if not all(kind.is_numeric() or kind == nw.Boolean for kind in frame.schema.values()):
+            native = np.column_stack(
+                [column_of_numbers(plain_column(one.to_native()), one.name) for one in frame.iter_columns()]
+            )
     try:
         with np.errstate(over="ignore"):
             return np.asarray(native).astype(np.float32)
@@ -243,7 +251,7 @@ def _of_published(model: DecisionTree, candidates: LabelledRecords, tree: int, s
             rows = rows[~taken]
 
 
-def column_of_numbers(column: AnyArray, name: str) -> Array:
+def column_of_numbers(column: Plain, name: str) -> Array:
     """Return a column of numbers, gaps as NaN."""
     numbers, flags = ANY_NUMBER.column(column)
     if (flags == Flag.UNDECLARED).any():

@@ -22,6 +22,8 @@ from glassine.errors import GlassineError, InvalidDataError, InvalidParameterErr
 from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
 from glassine.models.evidence import cell_labels, cell_shares
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
+from glassine.records.cells import NUMBER, Flag, FlagArray
+from glassine.records.reading import read
 
 QUOTED = re.compile(r"\[.*\]|\(.*\)|'[^']*'|\"[^\"]*\"|\b\d[\w.+-]*")
 
@@ -190,7 +192,13 @@ class LabelledRecords:
             kinds = first[name].dtype, second[name].dtype
             if kinds[0] == kinds[1]:
                 continue
-            if not all(kind.is_numeric() or kind == nw.Boolean for kind in kinds):
+            plain = all(kind.is_numeric() or kind == nw.Boolean for kind in kinds)
+            one, another = (None, None) if plain else (_numeric(first[name]), _numeric(second[name]))
+            if one is not None and another is not None:
+                # Texts that write numbers on one side alone, as a file keeps a column in which one is a gap.
+                first, second = first.with_columns(one), second.with_columns(another)
+                continue
+            if not plain:
                 raise InvalidDataError(
                     f"column {name!r} has the type {kinds[0]} for members and {kinds[1]} for non-members.",
                     remedy="Convert one.",
@@ -399,9 +407,23 @@ def _typed(frame: Any, other: Any) -> Any:
     """Return a frame whose columns without any value have the type that another frame gives them."""
     own, kinds = frame.schema, other.schema
     for name, kind in kinds.items():
-        if name in own and own[name] != kind and bool(frame[name].is_null().all()):
+        if name in own and own[name] != kind and (_as_numbers(frame[name])[1] == Flag.MISSING).all():
             frame = frame.with_columns(nw.lit(None, dtype=kind).alias(name))
     return frame
+
+
+def _as_numbers(column: nw.Series[Any]) -> tuple[Array, FlagArray]:
+    """Return what a column is as numbers, gaps as NaN, and what is odd about its cells, each (n,)."""
+    columns, flags = read(column.to_frame().to_native(), {column.name: NUMBER})
+    return columns.numbers[column.name], flags.arrays[column.name]
+
+
+def _numeric(column: nw.Series[Any]) -> nw.Series[Any] | None:
+    """Return a column of numbers; None if it holds anything else."""
+    numbers, flags = _as_numbers(column)
+    if (flags == Flag.UNDECLARED).any():
+        return None
+    return nw.new_series(column.name, np.asarray(numbers, float), nw.Float64, backend=column.implementation)
 
 
 def attempt(work: Callable[[], T]) -> Outcome[T]:
