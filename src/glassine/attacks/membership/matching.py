@@ -20,8 +20,8 @@ from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedMode
 from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
 from glassine.models.records import read_records
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
-from glassine.records.cells import ANY_NUMBER, Flag, Plain
-from glassine.records.containers import plain_column
+from glassine.records.cells import ANY_NUMBER, NUMBER, Flag, FlagArray
+from glassine.records.reading import read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -163,9 +163,10 @@ def _matrix(native: Any, model: object) -> npt.NDArray[np.float32]:
     if hasattr(native, "columns"):
         frame = as_table(native).frame
         if not all(kind.is_numeric() or kind == nw.Boolean for kind in frame.schema.values()):
-            native = np.column_stack(
-                [column_of_numbers(plain_column(one.to_native()), one.name) for one in frame.iter_columns()]
-            )
+            made, flags = read(frame.to_native(), dict.fromkeys(frame.columns, NUMBER))
+            for name in frame.columns:
+                _check_numbers(flags.arrays[name], name)
+            native = np.column_stack([made.numbers[name] for name in frame.columns])
     try:
         with np.errstate(over="ignore"):
             return np.asarray(native).astype(np.float32)
@@ -251,15 +252,19 @@ def _of_published(model: DecisionTree, candidates: LabelledRecords, tree: int, s
             rows = rows[~taken]
 
 
-def column_of_numbers(column: Plain, name: str) -> Array:
+def column_of_numbers(column: AnyArray, name: str) -> Array:
     """Return a column of numbers, gaps as NaN."""
     numbers, flags = ANY_NUMBER.column(column)
+    _check_numbers(flags, name)
+    return np.asarray(numbers, dtype=np.float64)
+
+
+def _check_numbers(flags: FlagArray, name: str) -> None:
     if (flags == Flag.UNDECLARED).any():
         raise InvalidDataError(
             f"column {name!r} of the candidates holds text where the tree needs numbers.",
             remedy="Encode it as it was for the fit.",
         )
-    return np.asarray(numbers, dtype=np.float64)
 
 
 # Which records are equal.
