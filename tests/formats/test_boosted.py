@@ -18,7 +18,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
+from glassine import as_model
 from glassine.domain import Category, Domain, Integer, OneOf, Real
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import load_model, to_python, to_sql, tree_from_lightgbm, tree_from_treelite, tree_from_xgboost
@@ -118,6 +121,25 @@ def test_a_logistic_regression_of_shares_is_no_model_of_classes() -> None:
     for read in (tree_from_xgboost, ensemble_from_xgboost):
         with pytest.raises(UnsupportedModelError, match=r"classes or shares.*'binary:logistic'"):
             read(data)
+
+
+def test_an_objective_that_is_not_read_names_one_that_is() -> None:
+    data = plain("xgboost.json")
+    data["learner"]["objective"]["name"] = "binary:hinge"
+    with pytest.raises(UnsupportedModelError, match=r"not read.* 'binary:logistic'"):
+        tree_from_xgboost(data)
+    text = re.sub(
+        r"(?m)^objective=.*$", "objective=multiclassova num_class:3 sigmoid:1", (FILES / "lightgbm.txt").read_text()
+    )
+    with pytest.raises(UnsupportedModelError, match=r"not read.* 'multiclass'"):
+        tree_from_lightgbm(text)
+
+
+def test_a_model_for_each_class_is_audited_one_by_one() -> None:
+    several = OneVsRestClassifier(DecisionTreeClassifier(max_depth=1)).fit(np.arange(9)[:, None], np.arange(9) // 3)
+    with pytest.raises(UnsupportedModelError, match=r"Audit each of its estimators_"):
+        as_model(several)
+    assert all(isinstance(as_model(one), DecisionTree) for one in several.estimators_)
 
 
 def test_a_booster_of_one_class_says_so() -> None:

@@ -100,6 +100,10 @@ def tree_or_rules(model: PublishedModel) -> DecisionTree | RuleList:
     return model
 
 
+ONE_EACH = ("OneVsRestClassifier", "OneVsOneClassifier", "MultiOutputClassifier", "MultiOutputRegressor")
+"""Estimators of scikit-learn that hold one model for each class, pair of classes or output."""
+
+
 def load_model(
     path: str | os.PathLike[str], domain: Domain | None = None, *, trust_pickle: bool = False, tree: int | None = None
 ) -> PublishedModel:
@@ -428,6 +432,11 @@ def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
             f"got a {'text' if isinstance(content, str) else 'path'}, not a model.",
             remedy="Read a file first: load_file(path) to audit all that it holds, load_model(path) for the model "
             "alone. Read rules with parse_rules(text).",
+        )
+    if type(content).__name__ in ONE_EACH:
+        return UnsupportedModelError(
+            f"{type(content).__name__} holds a model for each class or output.",
+            remedy="Audit each of its estimators_; all were trained on the same records.",
         )
     what = f"the class {content.__name__}, not an instance of it" if isinstance(content, type) else ""
     return UnsupportedModelError(

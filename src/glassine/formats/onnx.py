@@ -360,7 +360,10 @@ def _check_after(graph: Any, ensemble: Any) -> None:
     for node in graph.node:
         if node is not ensemble and outputs & set(node.input):
             if node.op_type not in AFTER:
-                raise UnsupportedModelError(f"{node.op_type!r:.40} stands behind the tree.", remedy="Export it alone.")
+                raise UnsupportedModelError(
+                    f"{node.op_type!r:.40} stands behind the tree.",
+                    remedy="Export it alone; with skl2onnx, where it is a classifier, with options={'zipmap': False}.",
+                )
             outputs |= set(node.output)
 
 

@@ -193,7 +193,8 @@ def described(
     kind = objective[0] if objective else ""
     if kind not in (*REGRESSIONS, *POSITIVE, "binary", "multiclass") or "sqrt" in objective:
         raise UnsupportedModelError(
-            f"the objective {' '.join(objective)!r:.60} is not read: its scores are neither a value nor a class."
+            f"the objective {' '.join(objective)!r:.60} is not read: its scores are neither a value nor a class.",
+            remedy="Train it with the objective 'multiclass'." if kind == "multiclassova" else None,
         )
     listed = head.get("feature_names", "").split(" ")
     names = feature_names(listed if listed != [""] else [], len(listed), domain, "the LightGBM model")

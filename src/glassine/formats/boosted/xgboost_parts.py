@@ -109,7 +109,8 @@ def shared_parts(data: object, domain: Domain | None) -> Shared:
         )
     if kind not in (*VALUES, *POSITIVE, *BINARY, *SEVERAL):
         raise UnsupportedModelError(
-            f"the objective {kind!r:.40} is not read: its scores are neither a value nor a class."
+            f"the objective {kind!r:.40} is not read: its scores are neither a value nor a class.",
+            remedy="Train it with the objective 'binary:logistic'." if kind == "binary:hinge" else None,
         )
     parameters = part(learner, "learner_model_param")
     names = _names(learner, parameters, domain)
