@@ -396,3 +396,10 @@ def test_covers_of_xgboost_may_be_sums_of_weights() -> None:
     assert found() == "unknown"
     assert found(unweighted=True) == found(n_records=n // 2) == "pass"
     assert "number of training records" in " ".join(one.text for one in audit(file, policy=limits).advice)
+
+
+def test_boosting_on_a_frame_is_applied_without_a_warning() -> None:
+    """Its trees were fitted without names, and it hands them what it is given."""
+    data = records(600, 20)
+    fitted = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(data[NAMES], data["y"])
+    assert audit(fitted, data, "y").value("ensemble").alone is not None
