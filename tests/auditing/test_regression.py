@@ -512,6 +512,20 @@ def test_records_are_asked_for_where_a_column_may_hold_one() -> None:
     assert "with categories joined" in " ".join(one.text for one in findings.advice)
 
 
+def test_outcomes_are_needed_to_see_that_people_of_a_column_share_one() -> None:
+    data = pl.DataFrame({"few": (np.arange(400) < 6).astype(int), "y": np.arange(400) % 2, "other": np.arange(400)})
+    effect = Effect(name="few", factors=(Power(attribute="few"),), coefficients=(0.2,))
+    fit = FitStatistics(family="binomial", n_records=400, n_parameters=2, penalized=True)
+    model = RegressionModel(
+        attributes=("few",), effects=(effect,), intercept=(0.1,), link="logit", classes=(0, 1), fit=fit
+    )
+    for target, expected in (("y", "pass"), (None, "unknown"), ("other", "unknown")):
+        findings = audit(model, data, target)
+        assert status(findings)["fitted_values"] == expected
+        asks = "Name the column that the model predicts" in " ".join(one.text for one in findings.advice)
+        assert asks == (expected == "unknown")
+
+
 def test_a_reference_category_of_one_person_is_counted_under_a_penalty() -> None:
     """Its sum of outcomes is that of all records less those of the columns."""
     town = np.array(["a", "b"])[(np.arange(400) > 0).astype(int)]

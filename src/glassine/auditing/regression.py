@@ -50,6 +50,10 @@ ON_A_GRID = (
     "The rows of the baseline hazard are far fewer than the events. Whether each stands for several of them is not "
     "known without the training records, their times and events."
 )
+NO_OUTCOMES = (
+    "Whether all people of a column share an outcome, which a penalty does not hide, is not known without the column "
+    "that the model predicts."
+)
 HALF = 0.5
 """Leverage above which a record's outcome makes more than half of its fitted value."""
 UNKNOWN_COLUMNS = (
@@ -113,11 +117,12 @@ class RegressionSubject(ModelSubject):
 
     @cached_property
     def outcomes(self) -> AnyArray | None:
-        """Outcomes of the records without a gap, shape (n,); None where they are not given."""
-        fitted, table, target = self.fitted, self.table, self.inputs.target
+        """Outcomes of the records without a gap, shape (n,); None where they are not given, or are of more classes."""
+        fitted, table, target, classes = self.fitted, self.table, self.inputs.target, self.model.classes
         if fitted is None or table is None or target not in table.arrays:
             return None
-        return np.asarray(table.arrays[target][fitted.complete])
+        own = np.asarray(table.arrays[target][fitted.complete])
+        return own if classes is None or len(np.unique(own)) <= len(classes) else None
 
     @property
     def n_records(self) -> int | None:
@@ -301,6 +306,10 @@ def _values(subject: RegressionSubject) -> Fact[FittedValues]:
         noun = "record" if certain == 1 else "records"
         reasons += (f"The outcomes of {certain:,} {noun} follow from their columns{known}.",)
     single, unsettled = _baseline(subject)
+    if subject.fitted is not None and subject.outcomes is None and subject.model.classes is not None:
+        # Without a penalty, a column of one outcome shows: its fitted probabilities are 0 or 1.
+        shrunk = subject.model.fit.penalized is not False and any(size is not None for size in subject.sizes)
+        unsettled = unsettled or (NO_OUTCOMES if shrunk else "")
     unsettled = unsettled or (
         subject.doubt if subject.fitted is not None else may_follow(subject.model, subject.domain)
     )
