@@ -1,4 +1,4 @@
-"""What a Parquet file unpacks to, by its footer and the headers of its pages: before an engine unpacks any."""
+"""The footer of a Parquet file and the headers of its pages: what they unpack to, and which columns are texts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ DEEPEST = 16
 BOOLEANS, BYTE, WHOLE, DOUBLE, TEXT, LISTS, MAP, STRUCTURE, UUID = (1, 2), 3, (4, 5, 6), 7, 8, (9, 10), 11, 12, 13
 SIZES = {BYTE: 1, DOUBLE: 8, UUID: 16}
 """Kinds of values in Thrift's compact protocol, and the bytes of those of one size."""
+SCHEMA = 2
+"""Field of a footer: its columns."""
+TEXTS = {(6, 0): 20 << 1, (10, 0x1C): 0xDC}
+"""What declares a column as text, by field and byte of its value, and what declares it as bytes in its place (BSON)."""
 
 
 def unpacked(data: bytes, path: Path) -> tuple[int, int]:
@@ -39,6 +43,45 @@ def unpacked(data: bytes, path: Path) -> tuple[int, int]:
         raise UnreadableFileError(
             f"the footer of {path}, or the header of a page, cannot be read.", remedy="Write it again.", path=path
         ) from None
+
+
+def texts_as_bytes(data: bytes) -> bytes:
+    """Return a file in whose footer texts are declared as bytes: an engine refuses a whole file for a text of none.
+
+    Raises
+    ------
+    IndexError, ValueError
+        If the footer is none.
+    """
+    end, out = len(data) - TAIL, bytearray(data)
+    begin = end - int.from_bytes(data[end : end + 4], "little")
+    for number, start in _fields(data, begin):
+        if number == SCHEMA:
+            length, at = data[start] >> 4, start + 1
+            if length == 15:
+                length, at = _number(data, at)
+            for _ in range(length):
+                for field, place in _fields(data, at):
+                    if (field, data[place]) in TEXTS:
+                        out[place] = TEXTS[field, data[place]]
+                _, at = _structure(data, at, 0)
+    # What an engine stores of its own types would declare them as texts again.
+    out[begin:end] = bytes(out[begin:end]).replace(b"ARROW:schema", b"ARROW:hidden")
+    return bytes(out)
+
+
+def _fields(data: bytes, at: int) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of the fields of a structure, and where their values start."""
+    field = 0
+    while head := data[at]:
+        kind, step, at = head & 15, head >> 4, at + 1
+        if step:
+            field += step
+        else:
+            number, at = _number(data, at)
+            field = number >> 1
+        yield field, at
+        at = at if kind in BOOLEANS else _value(data, at, kind, 0)[1]
 
 
 def _pages(data: bytes, chunk: dict[int, Any]) -> Iterator[int]:

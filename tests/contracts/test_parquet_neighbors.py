@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from glassine.data.record_table import columns
 from glassine.data.sources import read_table
 from glassine.domain import Attribute, Category, Domain, Integer, Real
 from glassine.errors import UnreadableFileError
@@ -93,14 +94,46 @@ def test_one_record_of_a_parquet_file_changes_how_no_other_is_read(kind: str, la
                 np.testing.assert_array_equal([private[AT], audited[AT], flags[AT]], [value, value, flag])
 
 
-def test_texts_of_a_parquet_file_that_are_no_utf8_are_refused_by_name(tmp_path: Path) -> None:
-    """No reader of Parquet gives such a column: the file is none, and a rehearsal by `domain check` says why."""
-    cells = [b"a", b"\xff", b"b"]
-    ends = np.cumsum([0, *map(len, cells)]).astype("i4")
+def texts_of(cells: list[bytes | None], kind: pa.DataType) -> pa.Array:
+    """Return a column that says that it holds texts, whatever its bytes are."""
+    dtype, layout = (pa.large_string(), "i8") if kind == pa.large_string() else (pa.string(), "i4")
+    ends = np.cumsum([0, *(len(cell or b"") for cell in cells)]).astype(layout)
+    gaps = pa.array([cell is not None for cell in cells]).buffers()[1]
     column = pa.Array.from_buffers(
-        pa.string(), len(cells), [None, pa.py_buffer(ends.tobytes()), pa.py_buffer(b"".join(cells))]
+        dtype, len(cells), [gaps, pa.py_buffer(ends.tobytes()), pa.py_buffer(b"".join(cell or b"" for cell in cells))]
     )
-    pq.write_table(pa.table({"x": column}), tmp_path / "records.parquet")
+    return column.dictionary_encode() if pa.types.is_dictionary(kind) else column
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())], ids=str)
+@pytest.mark.parametrize("schema", [True, False])
+def test_a_text_that_is_no_utf8_is_one_record_alone(
+    kind: pa.DataType, layout: str, schema: bool, tmp_path: Path
+) -> None:
+    """Engines refuse the whole column then: a private fit would fail after its charge, and one record would show."""
+    path, plain = tmp_path / "records.parquet", [b"a", b"01", None, b"b", b"caf\xc3\xa9"]
+    cells = [plain[i % len(plain)] for i in range(N)]
+    for odd in (b"\xff", b"a\xc3", b"\xed\xa0\x80", b"\x001\xfe"):
+        for attribute in (Category(("a", "b", "01", "caf\xe9"), missing=True), Integer(0, 9, missing=True)):
+            both = []
+            for all_cells in (cells, [*cells[:AT], odd, *cells[AT:]]):
+                others = {"y": pa.array(range(len(all_cells))), "z": pa.array(["é"] * len(all_cells))}
+                table = pa.table({"z": others["z"], "x": texts_of(all_cells, kind), "y": others["y"]})
+                pq.write_table(table, path, store_schema=schema, **LAYOUTS[layout])
+                both.append(opened(path, attribute))
+            before, after = both
+            for one, other in zip(before, after, strict=True):
+                np.testing.assert_array_equal([*other[:AT], *other[AT + 1 :]], one)
+            value, flag = Reader(attribute).cell(odd.decode(errors="replace"))
+            np.testing.assert_array_equal([after[0][AT], after[2][AT], after[1][AT]], [value, value, flag])
+    table = read_table(RecordsFile(path=path), Purpose.AUDIT)
+    assert list(columns(table)) == ["z", "x", "y"]
+
+
+def test_ordinary_fits_refuse_texts_that_are_no_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "records.parquet"
+    pq.write_table(pa.table({"x": texts_of([b"a", b"\xff", b"b"], pa.string())}), path)
     with pytest.raises(UnreadableFileError, match="invalid UTF-8") as raised:
-        read_table(RecordsFile(path=tmp_path / "records.parquet"), Purpose.AUDIT)
+        read_table(RecordsFile(path=path), Purpose.ORDINARY)
     assert "Write its texts in UTF-8" in str(raised.value)

@@ -13,6 +13,7 @@ import narwhals as nw
 from glassine.domain.attributes import Attribute, Integer, Real
 from glassine.domain.prefixes import GAP_TEXTS
 from glassine.errors import UnreadableFileError
+from glassine.parquet_pages import texts_as_bytes
 from glassine.records.cells import Plain
 from glassine.records.columns import is_column, values_of
 from glassine.records.headers import EXCEL, RecordsFile, open_text
@@ -159,7 +160,7 @@ def read_parquet(
     """
     path, dialect = file.path, file.dialect
     try:
-        frame = pl.read_parquet(io.BytesIO(data), columns=None if columns is None else list(columns))
+        frame = _frame(data, columns, purpose)
     except (Exception, pl.exceptions.PanicException) as error:
         raise _no_parquet(path, error) from None
     check_texts(frame, path, purpose)
@@ -179,6 +180,26 @@ def read_parquet(
             pl.select(pl.when(gaps.fill_null(False)).then(None).otherwise(column)).to_series().alias(column.name)
         )
     return frame.with_columns(out)
+
+
+def _frame(data: bytes, columns: Sequence[str] | None, purpose: Purpose) -> pl.DataFrame:
+    names = None if columns is None else list(columns)
+    try:
+        return pl.read_parquet(io.BytesIO(data), columns=names)
+    except (Exception, pl.exceptions.PanicException):
+        if purpose not in (Purpose.PRIVATE, Purpose.AUDIT):
+            raise
+    # An engine reads no text where one is not UTF-8. Each is decoded alone, so that no record changes another.
+    types = pl.read_parquet_schema(io.BytesIO(data))
+    wanted = [name for name in types if names is None or name in names]
+    texts = [name for name in wanted if types[name] in (pl.String, pl.Categorical, pl.Enum)]
+    coded = pl.read_parquet(io.BytesIO(texts_as_bytes(data)), columns=texts)
+    others = pl.read_parquet(io.BytesIO(data), columns=[name for name in wanted if name not in texts])
+    decoded = [
+        pl.Series(name, [None if one is None else one.decode(errors="replace") for one in coded[name]], dtype=pl.String)
+        for name in texts
+    ]
+    return pl.DataFrame([*others, *decoded]).select(wanted)
 
 
 def _no_parquet(path: Path, error: BaseException) -> UnreadableFileError:
