@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 import pytest
 
-from glassine import AuditSettings, Policy, audit, infer_sensitive
+from glassine import AuditSettings, Category, Domain, Integer, Policy, audit, infer_sensitive, parse_rules, scrub
 from glassine.attacks import Adversary
 from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.auditing.inputs import DisclosureSettings
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.learners import MultiwayTreeClassifier
+from glassine.models import AdditiveModel, NumericBins, Term
 
 
 def people(n: int = 240) -> pl.DataFrame:
@@ -97,3 +98,34 @@ def test_a_weaker_attacker_proves_nothing_about_the_tree(settings: DisclosureSet
     )
     assert [(check.rule, check.status) for check in findings.checks] == [("most_certain", status)]
     assert findings.audience == "checker"
+
+
+DOMAIN = Domain({"age": Integer(18, 59), "town": Category(("a", "b", "c"))})
+SILENT: dict[str, Any] = {
+    "rule list": parse_rules("if [age <= 30] then [low]\nelse [high]", DOMAIN),
+    "tree": scrub(TREE, DOMAIN, counts="remove").model,
+    "additive model": AdditiveModel(
+        attributes=("age",),
+        terms=(Term(bins=(NumericBins("age", (30.0, 40.0)),), scores=np.array([0.0, 1.0, -1.0, 0.0])),),
+        intercept=(0.0,),
+        link="logit",
+        classes=("high", "low"),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SILENT)
+def test_of_people_among_whom_the_training_records_are_nothing_is_counted(kind: str) -> None:
+    """Beside a population each check of a model that publishes no counts is what it is without records."""
+
+    def checked(data: pl.DataFrame | None, training: Literal["known", "sample"]) -> dict[str, str]:
+        settings = AuditSettings(disclosure=DisclosureSettings(training=training))
+        holdout = None if data is None else people(300)[240:]
+        target = None if data is None else "level"
+        findings = audit(SILENT[kind], data=data, target=target, holdout=holdout, domain=DOMAIN, settings=settings)
+        return {check.rule: check.status for check in findings.checks}
+
+    without = checked(None, "known")
+    assert "unknown" in without.values()
+    assert checked(FRAME, "known") != without
+    assert checked(FRAME, "sample") == without

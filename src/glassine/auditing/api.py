@@ -156,6 +156,8 @@ def audit(
         column = members.target if isinstance(members.target, str) else None
         labels = (members.target, nonmembers.target) if column is None else (None, None)
         inputs = replace(prepared, data=members.data, holdout=nonmembers.data, target=column, labels=labels)
+        if settings.disclosure is not None and settings.disclosure.training == "sample":
+            inputs = replace(inputs, data=None, population=members.data, labels=(None, labels[1]))
         names = None if is_lazy(members.data) else known_names(members.data)
         opened.kind.check(opened, inputs, names)
         if inputs.counts_people:

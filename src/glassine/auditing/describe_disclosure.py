@@ -271,9 +271,10 @@ def infer_as_assumed(
         return NotApplicable("disclosure of the sensitive attribute is measured for decision trees, got a rule list.")
     if tree.classes is None:
         return NotApplicable("the tree predicts a number, so that it discloses no class.")
-    if sensitive is None or inputs.data is None:
+    records = inputs.data if inputs.population is None else inputs.population
+    if sensitive is None or records is None:
         return NotApplicable("an attack on the sensitive attribute needs its name and the people's records.")
-    frame, truth = _people(inputs.data, tree, sensitive, needed=settings.truth is True or settings.remedies)
+    frame, truth = _people(records, tree, sensitive, needed=settings.truth is True or settings.remedies)
     frame = frame if question.settings.quasi is None else as_table(frame).restrict(question.settings.quasi)
     reason = _not_predicted(question, tree, settings, read_columns(frame), truth)
     if reason not in ("", OTHER_CLASSES):

@@ -242,6 +242,8 @@ class AuditInputs:
     # data, holdout: the training records, and others of the same population; None where none were given.
     data: Any = None
     holdout: Any = None
+    # Records of which those of training are a sample: nothing that is counted in them is a count of training.
+    population: Any = None
     target: str | None = None  # The column of both that a model predicts
     labels: tuple[Any, Any] = (None, None)  # Of a release, the classes beside both, shape (n,) each; None without
     settings: AuditSettings = DEFAULTS  # What is looked at, and how
@@ -303,8 +305,10 @@ class AuditInputs:
 
     def by(self, attributes: Mapping[str, Attribute]) -> Self:
         """Return the same with records read by some attributes, those of a lazy frame collected."""
-        data, holdout = (side if side is None else as_table(side).by(attributes) for side in (self.data, self.holdout))
-        return replace(self, data=data, holdout=holdout)
+        sides = {"data": self.data, "holdout": self.holdout, "population": self.population}
+        return replace(
+            self, **{name: side if side is None else as_table(side).by(attributes) for name, side in sides.items()}
+        )
 
 
 def inferred_domain(

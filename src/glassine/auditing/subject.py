@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self, TypeAlias
 
 from glassine import __version__
-from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outcome, OutOfBudget
+from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outcome, OutOfBudget, RecordNote
 from glassine.auditing.describe import LONGEST
 from glassine.auditing.facts import Case, Fact
 from glassine.auditing.findings import DomainSummary, Findings, GuaranteeFinding, Outcomes, SubjectSummary
@@ -31,6 +31,10 @@ MOST_NOTES = 20
 JUDGED_AS_WRITTEN = (
     "The estimator is judged as the model that `write_model` writes of it. A saved estimator holds more: release the "
     "written model."
+)
+SAMPLED = (
+    "The data hold people who were not used for training: only the disclosure of the sensitive attribute is measured "
+    "on them."
 )
 WEIGHED = (
     "The sizes in {whose} are sums of weights, which are numbers of records only if no weights were used in training. "
@@ -207,6 +211,7 @@ def examine(subject: Subject, names: Collection[str] | None = None) -> Findings:
                 *subject.notes_read,
                 *_meaningless_statements(subject),
                 *subject.notes(raw),
+                *([] if subject.inputs.population is None else [RecordNote(SAMPLED)]),
                 *([JUDGED_AS_WRITTEN] if subject.inputs.estimator else []),
             ]
         ),

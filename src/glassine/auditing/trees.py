@@ -18,6 +18,7 @@ from glassine.auditing.describe import describe_parts, tree_shape
 from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.disclosure import Inferred, SensitiveQuestion, expose
 from glassine.auditing.findings import (
+    AMONG_OTHERS,
     NO_HOLDOUT,
     NO_SENSITIVE,
     OF_THE_MODEL,
@@ -98,6 +99,8 @@ def attack_members(
         return NotApplicable(OF_THE_MODEL)
     if inputs.holdout is None:
         return NotApplicable(getattr(NO_HOLDOUT, "reason", ""))
+    if inputs.population is not None:
+        return NotApplicable(AMONG_OTHERS)
     if inputs.data is None or inputs.target is None:
         return NotApplicable(
             f"membership attacks need the data, the holdout and the name of the target (`{parameter('target=')}`)."

@@ -35,6 +35,7 @@ from glassine.auditing.findings.surrogates import LeavesFinding as LeavesFinding
 from glassine.auditing.findings.surrogates import RepresentativesFinding as RepresentativesFinding
 from glassine.auditing.findings.surrogates import ThresholdsFinding as ThresholdsFinding
 from glassine.auditing.findings.surrogates import TogetherFinding as TogetherFinding
+from glassine.auditing.findings.values import AMONG_OTHERS as AMONG_OTHERS
 from glassine.auditing.findings.values import NO_HOLDOUT as NO_HOLDOUT
 from glassine.auditing.findings.values import NO_SENSITIVE as NO_SENSITIVE
 from glassine.auditing.findings.values import OF_THE_MODEL as OF_THE_MODEL

@@ -21,6 +21,9 @@ NO_HOLDOUT: Outcome[MembershipFinding] = NotApplicable(
     f"(`{parameter('holdout=')}`, beside `{parameter('data=')}` and `{parameter('target=')}`)."
 )
 
+AMONG_OTHERS = "the data hold people who were not used for training, so that members are not known."
+"""Why nothing but the sensitive attribute is measured on records of which those of training are a sample."""
+
 NO_SENSITIVE: Outcome[DisclosureFinding] = NotApplicable(
     "no sensitive attribute was named: the one that the tree predicts "
     f"(`{parameter('sensitive=')}`, beside `{parameter('data=')}`)."
