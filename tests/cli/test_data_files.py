@@ -495,14 +495,14 @@ def test_a_file_of_which_no_line_is_as_the_header_says_is_refused_for_its_header
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["blanks around names", "a separator at the end of each line"])
+@pytest.mark.parametrize("form", ["blanks around names", "separators at the end of lines", "separators everywhere"])
 def test_what_has_one_meaning_is_read_by_every_command(form: str, folder: Path, run: Run) -> None:
     write_tree(folder)
     head, *lines = people().write_csv().splitlines()
     if form == "blanks around names":
         head = head.replace(",", " ,  ") + " "
     else:
-        lines = [f"{line},," for line in lines]
+        head, lines = head + ",, " * (form == "separators everywhere"), [f"{line},," for line in lines]
     (folder / "others.csv").write_text("\n".join([head, *lines]) + "\n")
     fit = ("--target", "ill", "--domain", "domain.json", "--epsilon", "1", "--seed", "0", "--json")
     commands: dict[str, Callable[[str], tuple[str, ...]]] = {
@@ -515,6 +515,40 @@ def test_what_has_one_meaning_is_read_by_every_command(form: str, folder: Path, 
         plain, other = run(*words("people.csv"), cwd=folder), run(*words("others.csv"), cwd=folder)
         assert (plain.status, name) == (other.status, name), other.err
         assert plain.out.replace("people.csv", "X") == other.out.replace("others.csv", "X"), name
+
+
+@pytest.mark.parametrize("command", ["infer", "check", "summarize"])
+@pytest.mark.parametrize(
+    "head", [b"sep=\xe9", b'sep="', b"sep=\0", b"", b" , ", b'"age,smoker,ill', b"age,smoker,smoker,ill"]
+)
+def test_a_header_that_names_no_columns_is_refused_in_a_sentence(
+    head: bytes, command: str, folder: Path, run: Run
+) -> None:
+    (folder / "odd.csv").write_bytes(head + b"\n" + people().write_csv().encode())
+    words = {
+        "infer": ("domain", "infer", "odd.csv"),
+        "check": ("domain", "check", "domain.json", "--data", "odd.csv"),
+        "summarize": (
+            "summarize",
+            "odd.csv",
+            "--target",
+            "ill",
+            "--domain",
+            "domain.json",
+            "--epsilon",
+            "1",
+            "-o",
+            "s",
+        ),
+    }
+    done = run(*words[command], cwd=folder)
+    assert (done.status, "Traceback" in done.err) == (2, False)
+    assert "odd.csv" in done.err
+
+
+def test_two_names_that_differ_in_blanks_keep_them_and_others_do_not(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "people.csv").write_text("age ,age, town ,\n34,1,Bonn,\n58,2,Bonn,\n34,2,Aachen,\n")
+    assert list(drafted(run, tmp_path / "people.csv")) == ["age ", "age", "town"]
 
 
 def test_a_name_that_is_declared_with_its_blanks_keeps_them(tmp_path: Path, run: Run) -> None:

@@ -305,10 +305,9 @@ class AuditInputs:
 
     def by(self, attributes: Mapping[str, Attribute]) -> Self:
         """Return the same with records read by some attributes, those of a lazy frame collected."""
-        sides = {"data": self.data, "holdout": self.holdout, "population": self.population}
-        return replace(
-            self, **{name: side if side is None else as_table(side).by(attributes) for name, side in sides.items()}
-        )
+        sides = (self.data, self.holdout, self.population)
+        data, holdout, population = (side if side is None else as_table(side).by(attributes) for side in sides)
+        return replace(self, data=data, holdout=holdout, population=population)
 
 
 def inferred_domain(

@@ -65,8 +65,8 @@ VALUE = re.compile(
 )
 """A number or a truth value, which no column is named."""
 
-EXCEL = re.compile(rb'"?sep=(.)"?\r?\n', flags=re.IGNORECASE)
-"""A first line that states the separator for Excel."""
+EXCEL = re.compile(rb'"?sep=([\t !#-~])"?\r?\n', flags=re.IGNORECASE)
+"""A first line that states the separator for Excel, one character of ASCII and no quote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,7 +297,9 @@ class _Head:
                     f"{self.path} ends its lines with CR alone.", remedy="Write LF or CRLF.", path=self.path
                 ) from None
             names = ("\n",)
-        if any("\n" in name for name in names) and (self.purpose is Purpose.PRIVATE or names == ("\n",)):
+        # A quote that is not closed takes in all that follows.
+        whole = self.purpose is Purpose.PRIVATE or names == ("\n",) or sum(taken) == len(self.data)
+        if whole and any("\n" in name for name in names):
             raise UnreadableFileError(
                 f"the header of {self.path} is malformed: a quote is not closed, or a name is too long.",
                 remedy="Mend its first line.",
@@ -309,8 +311,13 @@ class _Head:
                 remedy="Give a CSV file with a header, or a Parquet file.",
                 path=self.path,
             )
-        bare = tuple(name if name in declared else name.strip() for name in names)
-        return bare if len({*bare}) == len({*names}) else names, sum(taken), len(taken)
+        # Empty fields at the end are no part of the table, as in the lines below.
+        last = max((place for place, name in enumerate(names, 1) if name.strip()), default=len(names))
+        names = names[:last]
+        bare = [name if name in declared else name.strip() for name in names]
+        times = Counter(bare)
+        names = tuple(own if times[own] == 1 else name for name, own in zip(names, bare, strict=True))
+        return names, sum(taken), len(taken)
 
 
 def _separator(head: _Head, dialect: CsvDialect, declared: Mapping[str, Attribute]) -> str:
@@ -343,6 +350,10 @@ def _separator(head: _Head, dialect: CsvDialect, declared: Mapping[str, Attribut
 def _check_names(names: tuple[str, ...], path: Path, *, declared: Collection[str], trusted: bool) -> None:
     """Refuse a header that looks like a record, and names that are not unique; quote none that may be a value."""
     certain = trusted or any(name in declared for name in names)
+    if not any(names):
+        raise UnreadableFileError(
+            f"the first line of {path} names no column.", remedy="Let it name each column.", path=path
+        )
     # An empty name is that of the row numbers which data frames write.
     values = sum(bool(name) and bool(VALUE.fullmatch(name) or DATE.fullmatch(name)) for name in names)
     if values and not certain:
