@@ -12,7 +12,7 @@ from glassine.desk.auditing import Audits
 from glassine.desk.releasing import record_of
 from glassine.desk.state import ACCEPTED
 from glassine.errors import RefusedActionError
-from tests.desk.desks import BERG, LIND, OKAFOR, Served, bound, within
+from tests.desk.desks import BERG, LIND, OKAFOR, Served, approve, bound, look, within
 from tests.desk.submission import write_private
 
 WHY = "trained by the registry, and its ledger holds the charge"
@@ -80,6 +80,58 @@ def test_only_checkers_who_did_not_send_the_file_accept(folder: Path, monkeypatc
     (folder / "rules.txt").write_text("if [a] then [b] ([30 ; 1] examples)\n")
     other.scan()
     assert other.file(identity).now.accepted is None
+
+
+@pytest.mark.parametrize("act", ["accept", "vote"])
+def test_nobody_checks_a_file_as_whose_author_they_are_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    monkeypatch.setattr("glassine.desk.desk.account_of", lambda number: "okafor")
+    desk = Desk(folder, OKAFOR)
+    look(desk)
+
+    def press(desk: Desk, author: str) -> None:
+        desk.refresh()
+        asked = {"accepted": "yes", "trust": WHY, "decision": "approve", "reason": WHY, "author": author}
+        identity, body = bound(desk, "rules.txt", **asked)
+        (desk.accept if act == "accept" else desk.vote)(identity, body)
+
+    with pytest.raises(RefusedActionError, match="belongs to your account"):
+        press(desk, "")
+    for own in ("R. Okafor", " r.  OKAFOR", "R. \uff2fkafor", "Okafor", "ok\u00adafor"):
+        with pytest.raises(RefusedActionError, match="named yourself"):
+            press(desk, own)
+    press(desk, "s. berg")
+    named = Desk(folder, BERG)
+    named.scan()
+    look(named)
+    with pytest.raises(RefusedActionError, match="named you as the author"):
+        press(named, "")
+
+
+def test_a_checker_who_has_voted_is_not_named_as_the_author(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassine.desk.desk.account_of", lambda number: "okafor")
+    desk, other = Desk(folder, OKAFOR), Desk(folder, BERG)
+    look(desk)
+    other.scan()
+    approve(other, "rules.txt")
+    with pytest.raises(RefusedActionError, match="has voted on this version"):
+        approve(desk, "rules.txt", author="Berg")
+
+
+@pytest.mark.slow
+def test_a_certificate_that_contradicts_the_bytes_is_no_ground_to_accept(folder: Path) -> None:
+    write_private(folder / "additive.json")
+    (folder / "additive.certificate.json").write_text('{"schema": "glassine.certificate/1"}')
+    served = Served(folder, OKAFOR)
+    try:
+        served.audited("additive.json", "additive.certificate.json")
+        identity, asked = bound(served.app.desk, "additive.json", accepted="yes", author="M. Lind", trust=WHY)
+        status, body, _ = served.ask("POST", f"/api/files/{identity}/accept", asked)
+        assert (status, "does not hold for these bytes" in body) == (422, True)
+        assert served.app.desk.refresh().files[identity].now.accepted is None
+    finally:
+        served.stop()
 
 
 @pytest.mark.parametrize(

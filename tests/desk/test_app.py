@@ -534,3 +534,40 @@ def test_a_submitted_file_is_never_read_back_as_what_an_audit_wrote(served: Serv
         assert found is not None
         assert (found["kind"], found["verdict"], found["page"]) == ("unreadable", "not audited", None)
     assert "rules.txt" in (results["rules.txt"] or {"report": ""})["report"]
+
+
+ACTIONS = (
+    *(f"files/ID/{name}" for name in ("vote", "ask", "answer", "turn", "accept", "trial")),
+    *("signoff", "release", "audit", "tickets"),
+    *(f"work/{name}" for name in ("form", "seen", "domain", "stops", "keep", "ledger", "estimate", "simulate", "edit")),
+    *("work/spend", "work/settle", "work/cancel", "work/forget", "work/none"),
+)
+FIELDS = (
+    *("file", "files", "items", "text", "decision", "reason", "note", "author", "accepted", "trust", "action", "key"),
+    *(
+        "domain",
+        "row",
+        "rows_per_person",
+        "base_rate",
+        "recipient",
+        "purpose",
+        "review_by",
+        "looked",
+        "signing",
+        "what",
+    ),
+    *("audience", "form", "measured", "held_out", "predicted", "kind", "target", "account", "epsilon", "records"),
+    *("ledger", "classes", "range", "model", "number", "column", "columns", "stop", "n", "sha256", "changed"),
+)
+
+
+@pytest.mark.parametrize(
+    "value", [5, -1e300, True, [], [[]], [None, {}], {}, {"a": 1}, "\x00", "\ud800", "../..", "-x"]
+)
+def test_no_request_of_another_form_ends_without_words(served: Served, value: object) -> None:
+    served.audited("rules.txt")
+    identity, shown = bound(served.app.desk, "rules.txt")
+    for action in ACTIONS:
+        for asked in (dict.fromkeys(FIELDS, value), {**dict.fromkeys(FIELDS, value), **shown, "file": identity}):
+            status, body, _ = served.ask("POST", f"/api/{action.replace('ID', identity)}", asked)
+            assert status < 500, (action, body)

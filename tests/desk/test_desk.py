@@ -18,10 +18,11 @@ import pytest
 
 from glassine import desk as desk_room
 from glassine.desk import Desk, Person, stated
+from glassine.desk.auditing import Audits
 from glassine.desk.folder import OWN, Folder, kind_of
 from glassine.desk.releasing import record_of, release, sign
 from glassine.desk.state import DECISIONS, DeskState, folded
-from glassine.errors import DeskError, RefusedActionError
+from glassine.errors import DeskError, LogError, RefusedActionError
 from tests.conftest import ROOT
 from tests.desk.desks import (
     BERG,
@@ -476,3 +477,36 @@ def test_a_folder_that_an_account_can_only_read_is_told_and_decides_nothing() ->
             with pytest.raises(DeskError, match="Nothing can be recorded in the folder"):
                 desk.vote(identity, asked)
             assert len(desk.refresh().events) == before
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+@pytest.mark.parametrize("name", ["", "audits", "held", "trained", "desk.toml", "texts.toml", "own.toml", "desk.db"])
+def test_nothing_of_the_desk_itself_is_a_link_or_a_pipe(folder: Path, tmp_path: Path, name: str, kind: str) -> None:
+    place = folder / ".glassine" / name
+    place.parent.mkdir(exist_ok=True)
+    if name == "own.toml":
+        (folder / ".glassine" / "desk.toml").write_text('policy = "own.toml"\n')
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    if kind == "link":
+        place.symlink_to(outside)
+    else:
+        os.mkfifo(place)
+    with pytest.raises((DeskError, LogError), match=r"link|no regular file|cannot write|and .* is none"):
+        Desk(folder, OKAFOR)
+    assert list(outside.iterdir()) == []
+
+
+def test_a_lock_that_is_a_pipe_is_not_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk(folder, OKAFOR)
+    monkeypatch.setattr("glassine.desk.desk.WAIT", 0.05)
+    os.mkfifo(desk.own / "desk.lock")
+    with pytest.raises(DeskError, match="it does not say which"):
+        look(desk)
+
+
+def test_a_stored_audit_that_became_a_pipe_is_none(folder: Path) -> None:
+    desk = Desk(folder, OKAFOR)
+    look(desk)
+    os.mkfifo(desk.own / "audits" / f"{'0' * 64}.json")
+    assert Audits(desk).result(desk.file(bound(desk, "rules.txt")[0]).now) is None

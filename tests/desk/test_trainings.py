@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -13,8 +14,10 @@ from typing import Any
 import pytest
 
 from glassine.desk import Desk
+from glassine.desk.auditing import Audits
+from glassine.desk.desk import TRAINED
 from glassine.desk.folder import Folder
-from glassine.desk.trainings import TRAINED
+from glassine.desk.trainings import Trainings
 from glassine.desk.workers import Done, Job, Workers
 from glassine.errors import RefusedActionError
 from glassine.privacy import Ledger
@@ -142,17 +145,45 @@ def test_a_model_that_its_worker_could_not_write_is_taken_from_what_it_printed(
 def test_nothing_is_charged_where_no_model_could_be_written(
     served: Served, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mkdir = Path.mkdir
+    mkdir = os.mkdir
 
-    def refuse(path: Path, *arguments: Any, **options: Any) -> None:
-        if TRAINED in path.parts:
+    def refuse(path: Any, *arguments: Any, **options: Any) -> None:
+        if path == ASKED["key"]:
             raise PermissionError(13, "Permission denied")
         mkdir(path, *arguments, **options)
 
-    monkeypatch.setattr(Path, "mkdir", refuse)
+    monkeypatch.setattr(os, "mkdir", refuse)
     status, body, _ = served.ask("POST", "/api/work/spend", ASKED)
     assert (status, "Nothing was charged" in body) == (422, True)
     assert (spent(folder), phases(served.app.desk)) == (0, [])
+
+
+@pytest.mark.parametrize("key", ["../../../victim", "victim", "", "a/b", 5])
+def test_a_record_that_names_another_place_has_nothing_read_or_removed_there(
+    folder: Path, tmp_path: Path, key: Any
+) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "model.json").write_text("{}")
+    begun = {"epsilon": 1.0, "dataset": "study", "ledger": "budget.sqlite", "kind": "tree", "phase": "begun"}
+    desk = Desk(folder, LIND)
+    desk.record("charged", {**begun, "key": key})
+    if key == "victim":
+        (desk.own / TRAINED).rmdir()
+        (desk.own / TRAINED).symlink_to(tmp_path)
+    trainings = Trainings(desk, Audits(desk))
+    assert trainings.unended()[0]["found"] != "model"
+    with pytest.raises(RefusedActionError):
+        asyncio.run(trainings.settle({"key": key}))
+    assert [path.name for path in victim.iterdir()] == ["model.json"]
+    assert made(folder) == []
+
+
+def test_every_account_of_a_desk_can_train_and_none_moves_what_another_one_paid_for(folder: Path) -> None:
+    folder.chmod(0o2775)
+    Desk(folder, LIND)
+    mode = (folder / ".glassine" / TRAINED).stat().st_mode
+    assert mode & 0o1070 == 0o1070
 
 
 @pytest.mark.browser

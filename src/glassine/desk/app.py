@@ -245,9 +245,10 @@ class DeskApp:
     async def _do(self, path: str, asked: dict[str, Any]) -> Any:
         desk, parts = self.desk, path.split("/")
         actions = {"vote": desk.vote, "ask": desk.ask, "answer": desk.answer, "turn": desk.turn}
-        actions["accept"] = desk.accept
         if len(parts) == 3 and parts[0] == "files" and parts[2] in actions:
             actions[parts[2]](parts[1], asked)
+        elif len(parts) == 3 and parts[0] == "files" and parts[2] == "accept":
+            await self.screens.accept(parts[1], asked)
         elif len(parts) == 3 and parts[0] == "files" and parts[2] == "trial":
             return _html(await self.screens.trial(parts[1], asked))
         elif path == "signoff":
@@ -334,7 +335,7 @@ def _gone(error: OSError) -> str:
 
 
 async def _json(request: Any) -> dict[str, Any]:
-    with suppress(ValueError):
+    with suppress(ValueError, RecursionError):
         value = json.loads(await request.body())
         if isinstance(value, dict):
             return value

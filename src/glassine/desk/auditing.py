@@ -14,7 +14,7 @@ from typing import Any
 
 from glassine.desk.acro import ACRO_FILES
 from glassine.desk.desk import Desk, digest_of, text_of
-from glassine.desk.folder import HEAD, LARGEST_MODEL, FolderFile, kind_of
+from glassine.desk.folder import HEAD, LARGEST_MODEL, FolderFile, kind_of, read_own
 from glassine.desk.state import ACCEPTED, FileState, Version
 from glassine.desk.stated import STATED
 from glassine.desk.workers import Done, Job, StoppedJobError, Workers
@@ -123,7 +123,7 @@ class Audits:
             return None
         if audit.result not in self._results:
             with suppress(OSError, ValueError):
-                data = self._path(audit.result).read_bytes()
+                data = read_own(self._path(audit.result))
                 if hashlib.sha256(data).hexdigest() == audit.result:
                     if len(self._results) > 40:
                         self._results.clear()

@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import threading
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from typing import Any
 from glassine import __version__
 from glassine.desk.acro import RESULTS, AcroEntry, read_acro
 from glassine.desk.events import DeskEvent, DeskLog, Person
-from glassine.desk.folder import OWN, RECORDS, Folder, FolderFile
+from glassine.desk.folder import OWN, RECORDS, Folder, FolderFile, open_regular
 from glassine.desk.locking import locked
 from glassine.desk.settings import DeskSettings, read_settings
 from glassine.desk.state import DECISIONS, DeskState, FileState, Version, file_id, folded
@@ -26,6 +27,10 @@ from glassine.privacy.chained_file import ChainedFile
 
 WAIT = 15.0
 """Seconds to wait for another desk that writes."""
+TRAINED = "trained"
+"""Folder with one for each private training: its worker writes there what was paid for."""
+SHARED = ("audits", "held", TRAINED)
+"""Folders of the desk's own, which every account of the desk writes to."""
 LONGEST_TEXT = 10_000
 """Characters of a reason, a note, a question or an answer."""
 STALE = "Another person changed this file since the page was shown. Look at it again; what you wrote is kept."
@@ -134,7 +139,7 @@ class Desk:
     def folder_digest(path: Path) -> str:
         """Return the SHA-256 of a file that the desk wrote; empty if it is not there."""
         try:
-            with path.open("rb") as stream:
+            with os.fdopen(open_regular(path), "rb") as stream:
                 return hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError:
             return ""
@@ -266,13 +271,7 @@ class Desk:
                 raise RefusedActionError(
                     "this entry is marked DO_NOT_RELEASE and cannot be approved.", field="decision"
                 )
-            author = text_of(asked, "author")
-            if version.author == self.person.account and not author:
-                raise RefusedActionError(
-                    "this file belongs to your account.",
-                    remedy="Name its author, if you only copied it here; authors do not check their own files.",
-                    field="author",
-                )
+            author = self._stated_author(version, asked)
             body = {
                 **self._on(file, version),
                 "turn": version.turn,
@@ -281,23 +280,24 @@ class Desk:
                 "note": note,
                 "verified": not self.settings.shared_account,
             }
-            self._append(log, "voted", body | ({"author": author} if author else {}))
+            self._append(log, "voted", body | author)
 
     def check_voter(self, version: Version) -> None:
         """Raise if the person may not vote on a version."""
         person = self.person
         if person.role != "checker":
             raise RefusedActionError("only checkers vote.", remedy="This desk was opened for an analyst.")
-        self._check_not_sender(version)
+        self.check_not_author(version)
         for vote in version.votes_of(version.turn):
             same = vote.person.account == person.account
-            if same and (vote.person.name == person.name or not self.settings.shared_account):
+            if same and (alike(vote.person.name, person.name) or not self.settings.shared_account):
                 raise RefusedActionError(
                     "this account has voted on this version already.",
                     remedy="The second checker needs an account of the operating system of their own.",
                 )
 
-    def _check_not_sender(self, version: Version) -> None:
+    def check_not_author(self, version: Version) -> None:
+        """Raise if the person sent a version, or another checker named the person as its author."""
         sent = any(
             event.body.get("sent") and event.body.get("sha256") == version.sha256
             for event in self._state.events
@@ -305,6 +305,37 @@ class Desk:
         )
         if sent:
             raise RefusedActionError("you sent this file: its author does not check it.")
+        if any(is_called(self.person, name) for name in version.stated_authors()):
+            raise RefusedActionError("another checker named you as the author of this file, who does not check it.")
+
+    def _stated_author(self, version: Version, asked: Mapping[str, Any]) -> dict[str, str]:
+        """Return what an event says of the author whom the person named; one must be of a file of the own account.
+
+        Raises
+        ------
+        RefusedActionError
+            If one is missing, or is the person, or a checker who has voted.
+        """
+        author = text_of(asked, "author")
+        if version.author == self.person.account and not author:
+            raise RefusedActionError(
+                "this file belongs to your account.",
+                remedy="Name its author, if you only copied it here; authors do not check their own files.",
+                field="author",
+            )
+        if is_called(self.person, author):
+            raise RefusedActionError(
+                "you named yourself as the author: authors do not check their own files.",
+                remedy="Leave the file to other checkers.",
+                field="author",
+            )
+        if any(is_called(vote.person, author) for vote in version.votes_of(version.turn)):
+            raise RefusedActionError(
+                "the author whom you named has voted on this version: authors do not check their own files.",
+                remedy="Talk to each other, then have the file withdrawn and sent again.",
+                field="author",
+            )
+        return {"author": author} if author else {}
 
     def accept(self, identity: str, asked: Mapping[str, Any]) -> None:
         """Record that a checker trusts the guarantee of a version, or does no longer; it is audited again.
@@ -325,15 +356,17 @@ class Desk:
             )
         with self.writing() as log:
             file, version = self._current(identity, asked)
-            self._check_not_sender(version)
+            self.check_not_author(version)
+            author = self._stated_author(version, asked) if accepted else {}
             open_ = version.status(self.settings.needed) in ("waiting", "conflict")
             if not open_ or accepted == (version.accepted is not None):
                 raise RefusedActionError("this is not possible in the present state.", stale=True)
-            self._append(log, "accepted", {**self._on(file, version), "accepted": accepted, "reason": reason})
+            body = {**self._on(file, version), "accepted": accepted, "reason": reason, **author}
+            self._append(log, "accepted", body)
 
     def ask(self, identity: str, asked: Mapping[str, Any]) -> None:
         """Record a question to the analyst; its items are those that were ticked."""
-        items = [str(one) for one in asked.get("items") or ()]
+        items = texts_of(asked, "items")
         text = text_of(asked, "text")
         if not items and not text:
             raise RefusedActionError("a question needs a text.", remedy="Tick one, or write it.", field="text")
@@ -425,7 +458,7 @@ class Desk:
             self.head, self._identity = log.head, log.identity
 
     def _stamp_now(self) -> tuple[int, ...]:
-        status = self._file.path.stat()
+        status = self._file.path.lstat()
         return status.st_mtime_ns, status.st_size, status.st_ino
 
     def _append(self, log: DeskLog, kind: str, body: Mapping[str, Any]) -> DeskEvent:
@@ -478,7 +511,10 @@ class Desk:
 
     def _make_own(self) -> None:
         try:
-            for path in (self.own, self.own / "audits", self.own / "held"):
+            for path in (self.own, *(self.own / name for name in SHARED)):
+                # Before anything is made in it: a link leads to a folder of another place.
+                if path.is_symlink():
+                    raise DeskError(f"{path} is a link.", remedy="Remove it.", path=path)
                 if not path.is_dir():
                     path.mkdir()
                     self._share(path)
@@ -488,14 +524,14 @@ class Desk:
                 remedy="Have your account given the right to write to the folder, or open a copy of it.",
                 path=self.own,
             ) from None
-        if self.own.is_symlink():
-            raise DeskError(f"{self.own} is a link.", remedy="Remove it.", path=self.own)
 
     def _share(self, path: Path) -> None:
         """Let the group that can write to the folder also write to the desk's own files."""
         status = self.folder.path.stat()
         mode = stat.S_IMODE(path.stat().st_mode) & 0o700
         group = status.st_mode & 0o070
+        # What one account paid for, no other one moves away.
+        mode |= stat.S_ISVTX if path.name == TRAINED else 0
         with suppress(OSError):
             os.chown(path, -1, status.st_gid)
             path.chmod(mode | (group if path.is_dir() else group & 0o060))
@@ -516,6 +552,30 @@ def text_of(asked: Mapping[str, Any], name: str) -> str:
         raise RefusedActionError(f"{name} must be a text of at most {LONGEST_TEXT:,} characters.", field=name)
     # Line breaks and tabs are text; other control characters are none, and lone halves of pairs cannot be written.
     return "".join(char for char in value if char in "\n\t" or (char.isprintable())).strip()
+
+
+def texts_of(asked: Mapping[str, Any], name: str) -> list[str]:
+    """Return the texts of a request by one name: none, one, or several.
+
+    Raises
+    ------
+    RefusedActionError
+        If they are no texts.
+    """
+    value = asked.get(name)
+    several = value if isinstance(value, list) else [] if value is None else [value]
+    return [text for one in several if (text := text_of({name: one}, name))]
+
+
+def alike(name: str, other: str) -> bool:
+    """Return whether two names are the same but for case, spaces and the form of their characters."""
+    one, two = ("".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in (name, other))
+    return one == two
+
+
+def is_called(person: Person, name: str) -> bool:
+    """Return whether a name is that of a person, or of the person's account."""
+    return alike(name, person.name) or alike(name, person.account)
 
 
 def digest_of(value: object) -> str:

@@ -26,6 +26,8 @@ LARGEST_MODEL = 256_000_000
 """Bytes of the largest file that is audited, or dropped onto the page as a model."""
 LARGEST_RECORDS = 4_000_000_000
 RECORDS = (".csv", ".tsv", ".parquet", ".pq")
+LARGEST_OWN = 1_000_000_000
+"""Bytes of the largest file of the desk itself that is read, such as a stored audit."""
 KEEP_FREE = 64_000_000
 """Bytes of the disk that an upload leaves free."""
 
@@ -54,6 +56,41 @@ class FolderFile:
     touched: int  # Nanoseconds of its last change of any kind, which no account can set
     inode: int
     owner: int  # Number of the account
+
+
+def open_regular(path: str | os.PathLike[str], place: int | None = None) -> int:
+    """Open a regular file for reading, in a folder that is open if one is given, and return its descriptor.
+
+    Raises
+    ------
+    OSError
+        If there is none, or it is a link, a pipe or a device: none of these is followed or waited for.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | NOT_FOLLOWED, dir_fd=place)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "it is a link", os.fspath(path)) from None
+        raise
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is no regular file", os.fspath(path))
+    return handle
+
+
+def read_own(path: Path, most: int = LARGEST_OWN) -> bytes:
+    """Return the content of a file that is kept beside the record, where others can write too.
+
+    Raises
+    ------
+    OSError
+        As :func:`open_regular`, or if it is larger.
+    """
+    with os.fdopen(open_regular(path), "rb") as stream:
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", os.fspath(path))
+    return data
 
 
 def one_component(name: str) -> bool:
@@ -154,6 +191,24 @@ class Folder:
         return files_in_folder, left_out
 
     @contextmanager
+    def inside(self, *names: str) -> Iterator[int]:
+        """Open a folder below this one, name by name and through no link, and return its descriptor.
+
+        Raises
+        ------
+        OSError
+            If one of them is no folder, or a link.
+        """
+        handle = os.dup(self.handle)
+        try:
+            for name in names:
+                outer, handle = handle, os.open(name, os.O_RDONLY | os.O_DIRECTORY | NOT_FOLLOWED, dir_fd=handle)
+                os.close(outer)
+            yield handle
+        finally:
+            os.close(handle)
+
+    @contextmanager
     def opened(self, name: str, under: str = "") -> Iterator[int]:
         """Open a regular file for reading, and return its descriptor.
 
@@ -164,22 +219,12 @@ class Folder:
         """
         if not one_component(name):
             raise DeskError(f"a file must have a name of one component, got {quoted(name)}.", path=self.path)
-        inner = None
         try:
-            try:
-                if under:
-                    flags = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOT_FOLLOWED
-                    inner = os.open(under, flags, dir_fd=self.handle)
-                handle = os.open(name, os.O_RDONLY | NOT_FOLLOWED, dir_fd=self.handle if inner is None else inner)
-            finally:
-                if inner is not None:
-                    os.close(inner)
+            with self.inside(*filter(None, (under,))) as place:
+                handle = open_regular(name, place)
         except OSError as error:
-            reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
-            raise DeskError(f"cannot open {quoted(name)}: {reason}.", path=self.path / name) from None
+            raise DeskError(f"cannot open {quoted(name)}: {error.strerror}.", path=self.path / name) from None
         try:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise DeskError(f"cannot open {quoted(name)}: it is no regular file.", path=self.path / name)
             yield handle
         finally:
             os.close(handle)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from glassine.desk.folder import read_own
 from glassine.errors import DeskError
 
 LOCK = "desk.lock"
@@ -44,7 +45,7 @@ def locked(folder: Path, account: str, wait: float) -> Iterator[None]:
                     path.unlink()
             elif time.monotonic() > deadline:
                 raise DeskError(
-                    f"another desk has been writing for {wait:g} seconds: {_words(path)}.",
+                    f"another desk has been writing for {wait:g} seconds: {_words(path) or 'it does not say which'}.",
                     remedy=f"Close it; if it is gone, delete {path}.",
                     path=path,
                 ) from None
@@ -82,5 +83,5 @@ def _left_behind(path: Path) -> bool:
 
 def _words(path: Path) -> str:
     with suppress(OSError):
-        return path.read_text(encoding="utf-8", errors="replace")[:200]
+        return read_own(path).decode(errors="replace")[:200]
     return ""

@@ -13,8 +13,9 @@ from typing import Any
 
 from glassine import __version__
 from glassine.desk.acro import RESULTS, as_results, shape_of
-from glassine.desk.desk import Desk, text_of
+from glassine.desk.desk import Desk, text_of, texts_of
 from glassine.desk.events import DeskEvent
+from glassine.desk.folder import read_own
 from glassine.desk.heads import chain_of, envelope, exported
 from glassine.desk.state import DECISIONS, DeskState, Signing
 from glassine.errors import DeskError, RefusedActionError, quoted
@@ -44,8 +45,7 @@ def sign(desk: Desk, asked: Mapping[str, Any]) -> int:
         statement is missing.
     """
     stated = {name: text_of(asked, name) for name in FIELDS}
-    chosen = asked.get("files")
-    chosen = [chosen] if isinstance(chosen, str) else list(chosen or ())
+    chosen = texts_of(asked, "files")
     if desk.person.role != "checker":
         raise RefusedActionError("only checkers sign.", remedy="This desk was opened for an analyst.")
     if not chosen:
@@ -66,15 +66,14 @@ def sign(desk: Desk, asked: Mapping[str, Any]) -> int:
         ready = {f"{file.id}:{file.now.sha256}": file for file in desk.ready()}
         files, blocked = [], desk.blocked()
         for one in chosen:
-            file = ready.get(str(one))
+            file = ready.get(one)
             if file is None:
                 raise RefusedActionError("a file is no longer ready to be signed.", stale=True)
             if file.name in blocked:
                 raise RefusedActionError(f"{file.name} is marked DO_NOT_RELEASE and cannot be signed.", field="files")
             _check_name(file.name)
             author = {desk.person.account} & {file.now.author}
-            named = {vote.stated_author for vote in file.now.votes_of(file.now.turn)} - {""}
-            if author and not named:
+            if author and not file.now.stated_authors():
                 raise RefusedActionError(f"{file.name} belongs to your account: another checker signs it.")
             files.append({"file": file.id, "name": file.name, "sha256": file.now.sha256, "acro": file.now.acro})
         body: dict[str, Any] = {**stated, "files": files, "head": log.head}
@@ -197,7 +196,7 @@ def _content(folder: Path) -> dict[str, str | None]:
 def _signed_off(folder: Path) -> object:
     """Return the sign-off that the record in a folder is of; None if it holds none."""
     try:
-        return json.loads((folder / "record.json").read_bytes())["sign_off"]
+        return json.loads(read_own(folder / "record.json"))["sign_off"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

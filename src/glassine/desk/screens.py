@@ -37,6 +37,8 @@ REPORT_POLICY = (
 )
 """What a report may do that the desk made: fold and unfold, without an origin."""
 DRAWING_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'self'; sandbox"
+CONTRADICTED = (1, 2)
+"""Exit statuses of the verification of a certificate that is not of a model's bytes, or cannot be read."""
 BESIDE = ("domain", "findings", "database", "acro")
 """Kinds of files that go with a model, as certificates do."""
 DRAWN = ("tree", "rule list", "additive", "regression")
@@ -216,6 +218,25 @@ class Screens:
             raise RefusedActionError("there is no certificate beside this model.")
         done = await self._audits.certificate(file, other)
         return self._pages.get_template("certificate.html").render(done=done, name=other.name)
+
+    async def accept(self, identity: str, asked: Mapping[str, Any]) -> None:
+        """Record that a checker accepts a guarantee, unless the certificate beside the model contradicts its bytes.
+
+        Raises
+        ------
+        RefusedActionError
+            As :meth:`Desk.accept`, or if the certificate is not of these bytes or cannot be read.
+        """
+        file = self._desk.file(identity)
+        other = self._certificate(file) if asked.get("accepted") == "yes" else None
+        done = None if other is None else await self._audits.certificate(file, other)
+        if other is not None and done is not None and done.status in CONTRADICTED:
+            raise RefusedActionError(
+                f"{clean_name(other.name)}, the certificate beside this model, does not hold for these bytes.",
+                remedy="Look at what its verification says, and ask the analyst for the model that it is of.",
+                field="trust",
+            )
+        self._desk.accept(identity, asked)
 
     def _certificate(self, file: FileState) -> FileState | None:
         """Return the certificate in the folder that has the model's name, as private fits write it."""
@@ -399,6 +420,10 @@ class Screens:
             barred = ""
         except RefusedActionError as error:
             barred = str(error)
+        accepts = False
+        with suppress(RefusedActionError):
+            desk.check_not_author(version)
+            accepts = status in ("waiting", "conflict") and desk.person.role == "checker"
         votes = version.votes_of(version.turn)
         requests = list(((result or {}).get("page") or {}).get("requests") or ())
         of = (result or {}).get("kind", "")
@@ -436,7 +461,7 @@ class Screens:
             "evidence": EVIDENCE,
             "records": [one.name for one in desk.present().values() if one.name.lower().endswith(RECORDS)],
             "present": file.id in desk.present(),
-            "accepts": status in ("waiting", "conflict") and desk.person.role == "checker",
+            "accepts": accepts,
             "waits": result is None,
             "drawn": self._audits.stored_bytes(version) and any(word in kind for word in DRAWN),
             "failed": next((said for key, said in self._audits.failed.items() if key[1] == version.sha256), ""),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from glassine.desk.folder import read_own
 from glassine.desk.texts import read_texts
 from glassine.errors import DeskError
 
@@ -94,11 +95,15 @@ def read_settings(folder: Path) -> DeskSettings:
     path = folder / NAME
     values: dict[str, Any] = {}
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = tomllib.loads(read_own(path).decode())
     except FileNotFoundError:
         pass
     except (OSError, ValueError) as error:
-        raise DeskError(f"cannot read {path}: {error}.", remedy="Correct it, or delete it.", path=path) from None
+        raise DeskError(
+            f"cannot read {path}: {error.strerror if isinstance(error, OSError) else error}.",
+            remedy="Correct it, or delete it.",
+            path=path,
+        ) from None
     for name, value in values.items():
         if name not in TYPES:
             raise DeskError(
@@ -119,7 +124,7 @@ def read_settings(folder: Path) -> DeskSettings:
                 raise DeskError(
                     f"policy in {path} must be one of {', '.join(NAMED)} or the name of a file beside it.", path=path
                 )
-            values["policy_bytes"] = (folder / policy).read_bytes()
+            values["policy_bytes"] = read_own(folder / policy)
         except OSError as error:
             raise DeskError(f"cannot read the policy {folder / policy}: {error.strerror}.", path=path) from None
     return DeskSettings(**values)

@@ -74,6 +74,7 @@ class Acceptance:
     person: Person
     reason: str
     at: str
+    stated_author: str  # Whom the checker named as the author, where the file is of the checker's account
 
 
 ACCEPTED = "accept_guarantee"
@@ -106,6 +107,11 @@ class Version:
     def votes_of(self, turn: int) -> list[Vote]:
         """Return the votes of one turn."""
         return [vote for vote in self.votes if vote.turn == turn]
+
+    def stated_authors(self) -> set[str]:
+        """Return whom checkers named as the author."""
+        said = (*self.votes, *(() if self.accepted is None else (self.accepted,)))
+        return {one.stated_author for one in said} - {""}
 
     def open_questions(self) -> list[Asking]:
         """Return the questions without an answer."""
@@ -269,7 +275,7 @@ class DeskState:
                     question.answer, question.answered_by = body["text"], person
             version.answers |= body["stated"]
         elif event.kind == "accepted":
-            made = Acceptance(person=person, reason=body["reason"], at=event.at)
+            made = Acceptance(person=person, reason=body["reason"], at=event.at, stated_author=body.get("author", ""))
             version.accepted = made if body["accepted"] else None
         elif event.kind == "reopened":
             version.turn, version.ended = body["turn"], ""

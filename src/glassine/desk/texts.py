@@ -15,6 +15,7 @@ from jinja2 import Environment
 from jinja2.ext import Extension
 from markupsafe import escape
 
+from glassine.desk.folder import read_own
 from glassine.errors import DeskError, quoted
 
 NAME = "texts.toml"
@@ -89,11 +90,15 @@ def read_texts(folder: Path) -> dict[str, str]:
     """
     path = folder / NAME
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = tomllib.loads(read_own(path).decode())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise DeskError(f"cannot read {path}: {error}.", remedy="Correct it, or delete it.", path=path) from None
+        raise DeskError(
+            f"cannot read {path}: {error.strerror if isinstance(error, OSError) else error}.",
+            remedy="Correct it, or delete it.",
+            path=path,
+        ) from None
     for text, other in values.items():
         if text not in desk_texts():
             raise DeskError(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 import shutil
-import stat
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,15 +15,13 @@ from typing import Any
 
 from glassine.desk.auditing import Audits
 from glassine.desk.chosen import chosen_file, chosen_records
-from glassine.desk.desk import Desk, text_of
-from glassine.desk.folder import NOT_FOLLOWED
+from glassine.desk.desk import TRAINED, Desk, text_of
+from glassine.desk.folder import NOT_FOLLOWED, OWN, open_regular
 from glassine.desk.rooms import try_lock
 from glassine.desk.workers import Done, Job, StoppedJobError
 from glassine.errors import DeskError, GlassineError, RefusedActionError
 
 FITS = {"tree": "Decision tree", "rule-list": "Rule list", "additive": "Additive model"}
-TRAINED = "trained"
-"""Folder of the desk with one for each press: its worker writes there what was paid for."""
 MODEL, CERTIFICATE = "model.json", "certificate.json"
 MOST = 256_000_000
 """Bytes of a model that a worker may have written."""
@@ -150,7 +148,7 @@ class Trainings:
         if not 0 < epsilon <= 100 or values["kind"] not in FITS:
             raise RefusedActionError("epsilon must be a number above 0, up to 100.", field="epsilon")
         key = values["key"]
-        if not (key.isascii() and key.isalnum() and len(key) <= 64):
+        if not is_key(key):
             raise RefusedActionError("a press needs a key of letters and digits.", remedy="Press on a new page.")
         domain, ledger = (chosen_file(self._desk, text_of(asked, name)) for name in ("domain", "ledger"))
         return PrivateTraining(
@@ -170,12 +168,12 @@ class Trainings:
     def _begin(self, key: str, body: Mapping[str, Any]) -> int:
         """Record that a training begins, and return the descriptor of its folder, which is locked while it runs."""
         desk = self._desk
-        path = desk.own / TRAINED / key
         try:
-            path.parent.mkdir(exist_ok=True)
             if key in desk.refresh().charges:
                 raise FileExistsError
-            path.mkdir(mode=0o700)
+            with desk.folder.inside(OWN, TRAINED) as rooms:
+                os.mkdir(key, 0o700, dir_fd=rooms)
+            place = self._opened(key)
         except FileExistsError:
             raise RefusedActionError(
                 "this press began a training already; it charges once.",
@@ -183,9 +181,9 @@ class Trainings:
             ) from None
         except OSError as error:
             raise RefusedActionError(
-                f"a model could not be written: {error.strerror}. Nothing was charged.", remedy="Make room for it."
+                f"a model could not be written: {error.strerror}. Nothing was charged.",
+                remedy="Make room, or restore the rights.",
             ) from None
-        place = os.open(path, os.O_RDONLY | NOT_FOLLOWED)
         try_lock(place)
         self._running.add(key)
         try:
@@ -193,7 +191,7 @@ class Trainings:
         except BaseException:
             self._running.discard(key)
             os.close(place)
-            shutil.rmtree(path, ignore_errors=True)
+            self._forget(key)
             raise
         return place
 
@@ -323,7 +321,10 @@ class Trainings:
             os.close(place)
 
     def _opened(self, key: str) -> int:
-        place = os.open(self._desk.own / TRAINED / key, os.O_RDONLY | os.O_DIRECTORY | NOT_FOLLOWED)
+        if not is_key(key):
+            raise FileNotFoundError(errno.ENOENT, "no desk writes such a key")
+        with self._desk.folder.inside(OWN, TRAINED) as rooms:
+            place = os.open(key, os.O_RDONLY | os.O_DIRECTORY | NOT_FOLLOWED, dir_fd=rooms)
         if os.fstat(place).st_uid != os.getuid():
             os.close(place)
             raise PermissionError("it is another account's")
@@ -336,11 +337,8 @@ class Trainings:
             place = self._opened(key)
             try:
                 for name in (MODEL, CERTIFICATE):
-                    with suppress(OSError):
-                        handle = os.open(name, os.O_RDONLY | NOT_FOLLOWED, dir_fd=place)
-                        with os.fdopen(handle, "rb") as stream:
-                            if stat.S_ISREG(os.fstat(handle).st_mode):
-                                made[name] = stream.read(MOST)
+                    with suppress(OSError), os.fdopen(open_regular(name, place), "rb") as stream:
+                        made[name] = stream.read(MOST)
             finally:
                 os.close(place)
         return made
@@ -348,7 +346,15 @@ class Trainings:
     def _forget(self, key: str) -> None:
         """Remove the desk's own copies: the folder has them, or there is none."""
         self._unwritten.pop(key, None)
-        shutil.rmtree(self._desk.own / TRAINED / key, ignore_errors=True)
+        # A record that others can write may name any key: nothing but a folder of its own place is removed.
+        with suppress(OSError), self._desk.folder.inside(OWN, TRAINED) as rooms:
+            if is_key(key):
+                shutil.rmtree(key, ignore_errors=True, dir_fd=rooms)
+
+
+def is_key(key: object) -> bool:
+    """Return whether a press can have a key, which is the name of a folder."""
+    return isinstance(key, str) and key.isascii() and key.isalnum() and len(key) <= 64
 
 
 def classes_of(asked: Mapping[str, Any]) -> list[str]:

@@ -366,13 +366,13 @@ class Workbench:
         """Write an edited model, whose log of edits is in the file, as a new file of the folder."""
         file, _ = self._model(asked)
         model = asked.get("model")
-        if not isinstance(model, str) or not model:
+        try:
+            data = model.encode() if isinstance(model, str) else b""
+        except UnicodeEncodeError:  # Half of a pair, which no file can hold
+            data = b""
+        if not data:
             raise RefusedActionError("the editor sent no model.")
-        return {
-            "written": await self._desk.folder.write_new(
-                f"{os.path.splitext(file.name)[0]}-edited", ".json", model.encode()
-            )
-        }
+        return {"written": await self._desk.folder.write_new(f"{os.path.splitext(file.name)[0]}-edited", ".json", data)}
 
     async def editor(self, identity: str) -> bytes:
         """Return the editor page of an additive model.

@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import signal
-import stat
 import sys
 import tempfile
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from glassine.desk.confined import WALL
-from glassine.desk.folder import NOT_FOLLOWED
+from glassine.desk.folder import open_regular
 from glassine.desk.rooms import PREFIX, JobRoom, clear_rooms
 from glassine.errors import PLAIN, DeskError, GlassineError, quoted
 
@@ -323,10 +322,8 @@ def _kill(number: int | None) -> None:
 
 def _copy(source: Path, target: Path) -> str:
     # As the folder opens its files: no link is followed, and no pipe is waited for.
-    sha, handle = hashlib.sha256(), os.open(source, os.O_RDONLY | NOT_FOLLOWED)
-    with os.fdopen(handle, "rb") as stream, target.open("xb") as out:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise DeskError(f"cannot open {source}: it is no regular file.", path=source)
+    sha = hashlib.sha256()
+    with os.fdopen(open_regular(source), "rb") as stream, target.open("xb") as out:
         while part := stream.read(1 << 20):
             sha.update(part)
             out.write(part)
