@@ -79,7 +79,7 @@ def open_regular(path: str | os.PathLike[str], place: int | None = None) -> int:
 
 
 def read_own(path: Path, most: int = LARGEST_OWN) -> bytes:
-    """Return the content of a file that is kept beside the record, where others can write too.
+    """Return the content of a file beside the record, where other accounts can also write.
 
     Raises
     ------
