@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from glassine.errors import UnreadableFileError
 
 TAIL = 8
 """Bytes behind the footer: its length and a mark."""
+ENCRYPTION = 8
+"""The field of the footer that says how columns are encrypted."""
 DEEPEST = 16
 """How far structures of a footer lie in one another, at most; the format has six levels."""
 BOOLEANS, BYTE, WHOLE, DOUBLE, TEXT, LISTS, MAP, STRUCTURE, UUID = (1, 2), 3, (4, 5, 6), 7, 8, (9, 10), 11, 12, 13
@@ -34,15 +37,18 @@ def unpacked(data: bytes, path: Path) -> tuple[int, int]:
     end = len(data) - TAIL
     try:
         footer, _ = _structure(data, end - int.from_bytes(data[end : end + 4], "little"), 0)
-        groups = footer[4]
+        encrypted, groups = ENCRYPTION in footer, () if ENCRYPTION in footer else footer[4]
         chunks = (chunk[3] for group in groups for chunk in group[1])
         # The path of a column in lists or structures has several names.
         pages = (page for chunk in chunks if len(chunk[3]) == 1 for page in _pages(data, chunk))
-        return sum(group[3] for group in groups), sum(pages)
+        size = sum(group[3] for group in groups), sum(pages)
     except (IndexError, KeyError, TypeError, ValueError):
         raise UnreadableFileError(
             f"the footer of {path}, or the header of a page, cannot be read.", remedy="Write it again.", path=path
         ) from None
+    if encrypted:
+        raise _encrypted(path)
+    return size
 
 
 def texts_as_bytes(data: bytes) -> bytes:
@@ -82,6 +88,20 @@ def _fields(data: bytes, at: int) -> Iterator[tuple[int, int]]:
             field = number >> 1
         yield field, at
         at = at if kind in BOOLEANS else _value(data, at, kind, 0)[1]
+
+
+def check_plain(path: Path) -> None:
+    """Raise UnreadableFileError if columns of a file are encrypted, by its footer alone, which can be read."""
+    with path.open("rb") as stream:
+        end = stream.seek(-TAIL, SEEK_END)
+        stream.seek(end - int.from_bytes(stream.read(4), "little"))
+        footer, _ = _structure(stream.read(end - stream.tell()), 0, 0)
+    if ENCRYPTION in footer:
+        raise _encrypted(path)
+
+
+def _encrypted(path: Path) -> UnreadableFileError:
+    return UnreadableFileError(f"columns of {path} are encrypted.", remedy="Write it without encryption.", path=path)
 
 
 def _pages(data: bytes, chunk: dict[int, Any]) -> Iterator[int]:

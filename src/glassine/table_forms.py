@@ -11,6 +11,7 @@ FORMS: tuple[tuple[bytes, str, str], ...] = (
     (rb"PK\x03\x04", "a ZIP archive or an Excel workbook", ""),
     (rb"\xd0\xcf\x11\xe0", "an Excel workbook", ""),
     (rb"\x1f\x8b", "a gzip file", ""),
+    (rb"PARE", "an encrypted Parquet file", ""),
     (rb"ARROW1\0\0", "an Arrow file", "polars.read_ipc({file}).write_parquet({to})"),
     (rb"\xff{4}", "an Arrow stream", "polars.read_ipc_stream({file}).write_parquet({to})"),
     (

@@ -12,13 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.parquet.encryption import CryptoFactory, EncryptionConfiguration, KmsClient, KmsConnectionConfig
 
 from glassine.data.record_table import columns
 from glassine.data.sources import read_table
 from glassine.domain import Attribute, Category, Domain, Integer, Real
 from glassine.errors import UnreadableFileError
-from glassine.records import Reader, read
-from glassine.records.headers import RecordsFile
+from glassine.records import Reader, read, schema
+from glassine.records.columns import values_of
+from glassine.records.headers import CsvDialect, RecordsFile
 from glassine.records.purpose import Purpose
 
 LAYOUTS: dict[str, dict[str, Any]] = {
@@ -129,6 +131,56 @@ def test_a_text_that_is_no_utf8_is_one_record_alone(
             np.testing.assert_array_equal([after[0][AT], after[2][AT], after[1][AT]], [value, value, flag])
     table = read_table(RecordsFile(path=path), Purpose.AUDIT)
     assert list(columns(table)) == ["z", "x", "y"]
+
+
+@pytest.mark.parametrize("stated", [(), ("1", "a", "7")])
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_a_text_that_is_no_utf8_changes_no_column_beside_it(kind: str, stated: tuple[str, ...], tmp_path: Path) -> None:
+    """Whether texts are stated to be missing or not, and however they are stored."""
+    path, (dtype, plain, _) = tmp_path / "records.parquet", COLUMNS[kind]
+    column = pa.array([plain[i % len(plain)] for i in range(N)], dtype)
+    for attribute in ATTRIBUTES.values():
+        both = []
+        for last in (b"c", b"\xff"):
+            pq.write_table(pa.table({"x": column, "w": texts_of([*[b"c"] * (N - 1), last], pa.string())}), path)
+            file = RecordsFile(path=path, declared={"x": attribute}, dialect=CsvDialect(missing=stated))
+            domain = Domain({"x": attribute, "w": Category(("c", "d"))})
+            for container in (file, read_table(file, Purpose.AUDIT, domain)):
+                columns, flags = read(container, domain)
+                both.append([columns.array("x"), flags.arrays["x"]])
+        for other in both[1:]:
+            np.testing.assert_array_equal(other, both[0])
+        if kind == "dictionary" and stated:
+            cells = [
+                None if cell in stated and cell not in values_of(attribute) else cell for cell in column.to_pylist()
+            ]
+            np.testing.assert_array_equal(both[0], np.transpose([Reader(attribute).cell(cell) for cell in cells]))
+
+
+@pytest.mark.parametrize("plaintext", [True, False])
+def test_an_encrypted_file_is_named_before_a_charge(plaintext: bool, tmp_path: Path) -> None:
+    """With a footer in plain bytes or not."""
+    path = tmp_path / "records.parquet"
+    made = CryptoFactory(lambda config: Keys())
+    how = EncryptionConfiguration(footer_key="f", column_keys={"c": ["x"]}, plaintext_footer=plaintext)
+    properties = made.file_encryption_properties(KmsConnectionConfig(), how)
+    table = pa.table({"x": [1, 2], "y": [1, 2]})
+    with pq.ParquetWriter(path, table.schema, encryption_properties=properties) as writer:
+        writer.write_table(table)
+    file = RecordsFile(path=path, declared={"x": Integer(0, 9)})
+    for opening in (lambda: schema(file), lambda: read_table(file, Purpose.AUDIT)):
+        with pytest.raises(UnreadableFileError, match="encrypted"):
+            opening()
+
+
+class Keys(KmsClient):  # type: ignore[misc]  # pyarrow ships no types
+    """Keys that are wrapped in nothing."""
+
+    def wrap_key(self, key: bytes, master: str) -> str:
+        return key.hex()
+
+    def unwrap_key(self, wrapped: str, master: str) -> bytes:
+        return bytes.fromhex(wrapped)
 
 
 def test_ordinary_fits_refuse_texts_that_are_no_utf8(tmp_path: Path) -> None:

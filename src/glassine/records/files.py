@@ -13,7 +13,7 @@ import narwhals as nw
 from glassine.domain.attributes import Attribute, Integer, Real
 from glassine.domain.prefixes import GAP_TEXTS
 from glassine.errors import UnreadableFileError
-from glassine.parquet_pages import texts_as_bytes
+from glassine.parquet_pages import check_plain, texts_as_bytes
 from glassine.records.cells import Plain
 from glassine.records.columns import is_column, values_of
 from glassine.records.headers import EXCEL, RecordsFile, open_text
@@ -103,6 +103,7 @@ def columns_of_file(file: RecordsFile) -> tuple[tuple[str, ...], Mapping[str, nw
         types = pl.read_parquet_schema(file.path)
     except (Exception, pl.exceptions.PanicException) as error:
         raise _no_parquet(file.path, error) from None
+    check_plain(file.path)
     file.dialect.check_columns(tuple(types), file.path)
     flat = {name: kind for name, kind in types.items() if not kind.is_nested()}
     own = {name: kind for name, kind in flat.items() if file.columns is None or name in file.columns}
@@ -127,9 +128,8 @@ def batches_of_file(file: RecordsFile, names: Sequence[str]) -> Iterator[dict[st
     text = open_text(file, data, file.declared, purpose=Purpose.PRIVATE)
     check_text(text)
     names = [name for name in names if is_column(name, text.names)]
-    empty = True
+    block = None
     for block, _ in text.blocks():
-        empty = False
         yield {
             # What nothing declares holds identifiers, which are texts: `1,234` and `1234` are two.
             name: as_written(
@@ -140,7 +140,7 @@ def batches_of_file(file: RecordsFile, names: Sequence[str]) -> Iterator[dict[st
             )
             for name in names
         }
-    if empty:
+    if block is None:
         yield {name: pl.Series(name, [], dtype=pl.String) for name in names}
 
 
@@ -169,6 +169,7 @@ def read_parquet(
         stated = dialect.stated(column.name)
         attribute = declared.get(column.name)
         kept = () if attribute is None or isinstance(attribute, Integer | Real) else values_of(attribute)
+        column = column.cast(pl.String) if stated and column.dtype in (pl.Categorical, pl.Enum) else column
         if stated and column.dtype == pl.String:
             gaps = column.is_in([text for text in stated if text not in kept])
         elif stated and column.dtype.is_numeric():
@@ -176,9 +177,7 @@ def read_parquet(
             gaps = column.cast(pl.Float64, strict=False).is_in([float(n) for n in numbers if n not in kept])
         else:
             continue
-        out.append(
-            pl.select(pl.when(gaps.fill_null(False)).then(None).otherwise(column)).to_series().alias(column.name)
-        )
+        out.append(column.set(gaps.fill_null(False), None))
     return frame.with_columns(out)
 
 

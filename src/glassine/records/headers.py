@@ -312,12 +312,11 @@ class _Head:
                 path=self.path,
             )
         # Empty fields at the end are no part of the table, as in the lines below.
-        last = max((place for place, name in enumerate(names, 1) if name.strip()), default=len(names))
-        names = names[:last]
         bare = [name if name in declared else name.strip() for name in names]
+        last = max((place for place, name in enumerate(bare, 1) if name), default=1)
         times = Counter(bare)
-        names = tuple(own if times[own] == 1 else name for name, own in zip(names, bare, strict=True))
-        return names, sum(taken), len(taken)
+        own = tuple(one if times[one] == 1 else name for name, one in zip(names[:last], bare, strict=False))
+        return own, sum(taken), len(taken)
 
 
 def _separator(head: _Head, dialect: CsvDialect, declared: Mapping[str, Attribute]) -> str:
@@ -351,9 +350,7 @@ def _check_names(names: tuple[str, ...], path: Path, *, declared: Collection[str
     """Refuse a header that looks like a record, and names that are not unique; quote none that may be a value."""
     certain = trusted or any(name in declared for name in names)
     if not any(names):
-        raise UnreadableFileError(
-            f"the first line of {path} names no column.", remedy="Let it name each column.", path=path
-        )
+        raise UnreadableFileError(f"the first line of {path} names no column.", remedy="Name each there.", path=path)
     # An empty name is that of the row numbers which data frames write.
     values = sum(bool(name) and bool(VALUE.fullmatch(name) or DATE.fullmatch(name)) for name in names)
     if values and not certain:
