@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import onnx
 import pytest
 import skops.io
-from sklearn.ensemble import AdaBoostClassifier
+from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -76,6 +77,10 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = DecisionTreeClassifier(max_depth=1).fit(x, x[:, 0] > 0.5)
     skops.io.dump(tree, folder / "tree.skops")
     (folder / "tree.pkl").write_bytes(pickle.dumps(tree))
+    for name, made in (("forest", RandomForestClassifier(3)), ("boosted", GradientBoostingClassifier(n_estimators=3))):
+        made.fit(x, x[:, 0] > 0.5)
+        skops.io.dump(made, folder / f"{name}.skops")
+        (folder / f"{name}.pkl").write_bytes(pickle.dumps(made))
     return folder
 
 
@@ -115,6 +120,18 @@ def test_what_is_judged_or_damaged_is_of_no_such_kind(fitted: Path, run: Run) ->
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["tree", "forest", "boosted"])
+def test_what_could_not_be_read_is_refused_with_how_to_read_it(
+    name: str, fitted: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = run("audit", f"{name}.pkl", cwd=fitted)
+    assert (refused.status, "--trust-pickle" in refused.err) == (2, True)
+    assert run("audit", f"{name}.pkl", "--trust-pickle", cwd=fitted).status in (0, 1, 3)
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    refused = run("audit", f"{name}.skops", cwd=fitted)
+    assert (refused.status, "pip install 'glassine[formats]'" in refused.err) == (2, True)
+
+
 def test_several_files_are_one_page_with_a_section_each(fitted: Path, run: Run) -> None:
     (fitted / "broken.json").write_text("{")
     files = ["tree.skops", "svm.skops", "net.pkl", "broken.json"]

@@ -13,9 +13,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import glassine
-from glassine import Binary, Domain, Integer
+from glassine import Binary, Category, Domain, Integer
+from glassine.attacks.outcome import Measured
 from glassine.data import Sample
+from glassine.domain import OneOf
 from glassine.learners import EBMClassifier, GreedyRuleListClassifier, OptimalTreeClassifier
+from glassine.models import DecisionTree, Evidence
+from glassine.models.tree import Branch, Node
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -65,3 +69,26 @@ def test_an_audit_refuses_no_odd_value(name: str, kind: str) -> None:
             assert any("x: " in str(note) and "outside" in str(note) for note in findings.notes) >= (
                 unread and domain is not None
             )
+
+
+@pytest.mark.parametrize("spelled", ["?", "NA", "NaN"])
+def test_membership_is_attacked_on_the_records_as_the_domain_reads_them(spelled: str) -> None:
+    """A value that a domain declares is a value to every attack, however else it would be read."""
+    rng = np.random.default_rng(1)
+    job = rng.choice(["a", "b", "other"], 400)
+    ill = np.where(rng.random(400) < np.where(job == "a", 0.8, 0.3), 1, 0)
+
+    def measured(name: str) -> Any:
+        frame = pd.DataFrame({"job": np.where(job == "other", name, job)})
+        split = Node(branches=(Branch(OneOf("job", ("a",)), 1), Branch(OneOf("job", ("a",), negated=True), 2)))
+        leaves = (Node(evidence=Evidence(label=1)), Node(evidence=Evidence(label=0)))
+        tree = DecisionTree(nodes=(split, *leaves), attributes=("job",), classes=(0, 1))
+        domain = Domain({"job": Category(("a", "b", name))})
+        holdout = Sample(frame[200:], ill[200:])
+        outcome = glassine.audit(tree, frame[:200], ill[:200], domain=domain, holdout=holdout).measured["membership"]
+        assert isinstance(outcome, Measured)
+        return outcome.value
+
+    advantages = [[one.advantage for one in measured(name).attacks] for name in (spelled, "q")]
+    assert advantages[0] == advantages[1]
+    assert any(advantages[0])

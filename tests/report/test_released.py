@@ -59,5 +59,5 @@ def test_a_file_that_glassine_wrote_may_be_released_itself() -> None:
     form = FileForm(format="Glassine", n_bytes=900, canonical=True)
     allowed = replace(findings(inputs=FILES, files=(form,)), verdict="within policy", checks=(CHECK,))
     assert "Release only" not in allowed.decision
-    assert "Glassine wrote this file, byte for byte." in " ".join(render_text(allowed).split())
+    assert "The file is what Glassine writes of this model, byte for byte." in " ".join(render_text(allowed).split())
     assert "Only this file may be released: tree.json" in render_text(allowed)

@@ -8,14 +8,14 @@ import re
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from glassine.errors import GlassineError, SeveralTreesError, UnreadableFileError, UnsupportedModelError
 from glassine.formats.onnx import is_onnx, onnx_module
 from glassine.formats.pmml import is_xml
 from glassine.formats.pmml_documents import parsed_xml
-from glassine.formats.skops import expanded, unpacked
+from glassine.formats.skops import SkopsNotInstalledError, expanded, unpacked
 from glassine.formats.unwrapping import is_pickle
 
 SACRO = "SACRO-ML (attacks on estimators of scikit-learn and PyTorch, for who has the training records)"
@@ -143,6 +143,17 @@ KINDS = (
     ),
 )
 ENSEMBLE, NETWORK, MACHINE = KINDS[:3]
+MEASURED = replace(
+    ENSEMBLE,
+    modules=(
+        "sklearn.ensemble._forest",
+        "sklearn.ensemble._gb",
+        "sklearn.ensemble._hist_gradient_boosting",
+        "xgboost",
+        "lightgbm",
+    ),
+)
+"""Forests and boosted trees, which are judged where they can be read."""
 LINEAR = next(kind for kind in KINDS if kind.name == "a linear model")
 
 JUDGED = (
@@ -167,7 +178,10 @@ def unjudged_kind(data: bytes, error: GlassineError) -> UnjudgedKind | None:
         # What is damaged is of no kind: the error of its reader stays.
         with suppress(Exception):
             if detect(data):
-                return kind_of(data)
+                kind = kind_of(data)
+                # A forest that was not read, for want of trust or a package, is judged once it is.
+                unread = isinstance(error, UnreadableFileError | SkopsNotInstalledError)
+                return None if kind is MEASURED and unread else kind
     return None
 
 
@@ -179,7 +193,9 @@ def _of_modules(names: set[str]) -> UnjudgedKind | None:
 
     kind = next((kind for kind in KINDS if contains(kind.modules)), None)
     judged = any(name.startswith(JUDGED) for name in names)
-    return None if kind is not ENSEMBLE and judged else kind
+    if kind is ENSEMBLE:
+        return MEASURED if contains(MEASURED.modules) else ENSEMBLE
+    return None if judged else kind
 
 
 def _of_archive(data: bytes) -> UnjudgedKind | None:

@@ -206,7 +206,9 @@ def in_commands(
         records = None
     everything = {**(files or {}), **(records or {})}
     open_ = [one for one in findings.advice if not is_given(one, everything)]
-    remaining = (Remedy(text=ALL_GIVEN),) if len(open_) < len(findings.advice) else ()
+    # A guarantee that the policy can accept answers what is open beside it.
+    left = len(open_) < len(findings.advice) and all(one.action != "accept" for one in open_)
+    remaining = (Remedy(text=ALL_GIVEN),) if left else ()
     advice = (*_commands(open_, files), *remaining)
     if records:
         named = (*_commands(open_, everything), *remaining)

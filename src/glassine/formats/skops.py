@@ -44,6 +44,10 @@ MAX_OBJECTS = 200_000
 PIECE = 1 << 20
 
 
+class SkopsNotInstalledError(UnsupportedModelError):
+    """The package that reads skops files is not installed."""
+
+
 def _nodes(value: object) -> list[dict[str, Any]]:
     """Return every object of a schema, however deep."""
     out, stack = [], [value]
@@ -158,7 +162,7 @@ def read_skops(data: bytes, path: str | os.PathLike[str], *, trusted: Sequence[s
     """Return the estimator that a skops file holds."""
     # No code of the file is run: skops builds only types that it trusts, which are those of scikit-learn and NumPy, and
     # the trees' sizes are compared with their arrays first. Names of further types can be given as trusted.
-    skops = installed("skops.io", "reading skops files needs", "formats", UnsupportedModelError)
+    skops = installed("skops.io", "reading skops files needs", "formats", SkopsNotInstalledError)
     try:
         data = unpacked(data, path)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

@@ -404,10 +404,17 @@ def _check_left(account: Account, dataset: str, asked: Fraction, asked_delta: Fr
     if asked <= account.remaining_epsilon and asked_delta <= account.remaining_delta:
         return
     left, left_delta = decimal_below(account.remaining_epsilon), decimal_below(account.remaining_delta)
-    of_delta = f"; delta {left_delta} is left, and {decimal_above(asked_delta)} is needed" if asked_delta else ""
+    lacking = {
+        "epsilon": (account.remaining_epsilon, asked, left),
+        "delta": (account.remaining_delta, asked_delta, left_delta),
+    }
+    short = [
+        f"{name} {shown} is left, and {decimal_above(needed)} is needed"
+        for name, (remaining, needed, shown) in lacking.items()
+        if needed > remaining
+    ]
     raise BudgetExceededError(
-        f"not enough budget for {dataset!r}: epsilon {left} is left, and {decimal_above(asked)} is needed{of_delta}. "
-        "Nothing was charged.",
+        f"not enough budget for {dataset!r}: {'; '.join(short)}. Nothing was charged.",
         remedy=RAISE_IT,
         dataset=dataset,
         requested=decimal_above(asked),

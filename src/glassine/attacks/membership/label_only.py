@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import narwhals as nw
 import numpy as np
@@ -224,7 +224,7 @@ def _judge(
 
     def correct(origins: Indices) -> Bools:
         changed = {name: columns[name][origins[:, i]] for i, name in enumerate(tested)}
-        return np.asarray(labels[plain.apply(changed)] == truth)
+        return np.asarray(labels[pool.apply(plain, changed)] == truth)
 
     return correct, groups[places]
 
@@ -232,7 +232,7 @@ def _judge(
 def _changed(pool: LabelledRecords, origins: Indices) -> LabelledRecords:
     """Return changed copies of the records, by the origins of their columns."""
     if isinstance(pool.native, np.ndarray):
-        return LabelledRecords(np.take_along_axis(pool.native, origins, axis=0), pool.target, pool.persons)
+        return replace(pool, native=np.take_along_axis(pool.native, origins, axis=0))
     frame = nw.from_native(pool.native, eager_only=True)
     changed = frame.with_columns(*(frame[name][origins[:, i]] for i, name in enumerate(frame.columns)))
-    return LabelledRecords(changed.to_native(), pool.target, pool.persons)
+    return replace(pool, native=changed.to_native())

@@ -409,7 +409,7 @@ def known_columns(model: object, records: LabelledRecords) -> LabelledRecords:
     if not own or len(own) == len(records.names or ()):
         return records
     native = records.native.restrict(own) if isinstance(records.native, RecordTable) else records.native[own]
-    return LabelledRecords(native, records.target, records.persons)
+    return replace(records, native=native)
 
 
 ALIKE = np.float32(1e-7)

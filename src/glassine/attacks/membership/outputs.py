@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import repeat
@@ -17,10 +17,12 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.data.labels import Sample
 from glassine.data.person_counts import Persons, stated_persons
 from glassine.data.record_table import RecordTable, columns, eager, frame_of, with_persons
+from glassine.domain.attributes import Attribute
 from glassine.domain.literals import is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
 from glassine.models.evidence import cell_labels, cell_shares
+from glassine.models.records import counted_records, implied
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.records.cells import NUMBER, Flag, FlagArray
 from glassine.records.reading import read
@@ -49,6 +51,8 @@ class LabelledRecords:
     native: Any  # The records, as a model takes them, or a table that has converted its columns; shape (n, d)
     target: AnyArray  # Their classes; shape (n,)
     persons: Persons | None = None  # Whose they are, where that is stated: then a statistic is one of people
+    # The attributes by which a published model reads them, as an audit counts them; empty where no domain is stated.
+    declared: Mapping[str, Attribute] = field(default_factory=dict, compare=False)
     # What a model that was asked answered, so that several attacks ask it once; by the model's identity.
     answered: dict[int, tuple[object, Answers]] = field(default_factory=dict, init=False, compare=False)
     # What was made of the records once, by the identity of what it was made with: their columns, leaves of models.
@@ -67,9 +71,9 @@ class LabelledRecords:
         X, y, persons = sample.data, sample.target, sample.persons
         if isinstance(persons, str):
             X = with_persons(X, persons, what)
-        whose = None
+        whose, declared = None, dict[str, Attribute]()
         if isinstance(X, RecordTable):
-            X, whose = X.frame.to_native(), X.persons
+            X, whose, declared = X.frame.to_native(), X.persons, dict(X.declared)
         native = read_matrix(X, what)
         if persons is not None and not isinstance(persons, str):
             whose = stated_persons(persons, len(native), what)
@@ -88,7 +92,7 @@ class LabelledRecords:
             raise InvalidDataError(
                 f"the {what} have {len(native)} records but {len(target)} classes.", remedy="Align them."
             )
-        return cls(native, target, whose)
+        return cls(native, target, whose, declared)
 
     def once(self, what: str, of: object, make: Callable[[], T]) -> T:
         """Return what is made of the records and something else, made at the first call."""
@@ -101,7 +105,7 @@ class LabelledRecords:
 
     def relabelled(self, native: Any, target: AnyArray) -> LabelledRecords:
         """Return records of the same people with other classes; the same records share what was made of them."""
-        out = LabelledRecords(native, target, self.persons)
+        out = replace(self, native=native, target=target)
         if native is self.native:
             object.__setattr__(out, "made", self.made)
         return out
@@ -140,11 +144,11 @@ class LabelledRecords:
         """Return some of the records."""
         persons = None if self.persons is None else self.persons.take(rows)
         if isinstance(self.native, np.ndarray):
-            return LabelledRecords(self.native[rows], self.target[rows], persons)
+            return replace(self, native=self.native[rows], target=self.target[rows], persons=persons)
         if isinstance(self.native, RecordTable):
-            return LabelledRecords(self.native.at(rows), self.target[rows], persons)
+            return replace(self, native=self.native.at(rows), target=self.target[rows], persons=persons)
         frame = nw.from_native(self.native, eager_only=True)
-        out = LabelledRecords(frame[rows].to_native(), self.target[rows], persons)
+        out = replace(self, native=frame[rows].to_native(), target=self.target[rows], persons=persons)
         if (key := ("columns", id(None))) in self.made:
             out.made[key] = None, {name: column[rows] for name, column in self.made[key][1].items()}
         return out
@@ -173,9 +177,9 @@ class LabelledRecords:
         frame = _typed(nw.from_native(self.native, eager_only=True).select(list(other.names)), theirs)
         if frame.implementation != theirs.implementation:
             native = frame.to_pandas() if theirs.implementation.is_pandas() else frame.to_polars()
-            return LabelledRecords(native, self.target, self.persons)
+            return replace(self, native=native)
         same = self.names == other.names and frame.schema == nw.from_native(self.native, eager_only=True).schema
-        return self if same else LabelledRecords(frame.to_native(), self.target, self.persons)
+        return self if same else replace(self, native=frame.to_native())
 
     def join(self, other: LabelledRecords) -> LabelledRecords:
         """Return these records followed by others of the same columns."""
@@ -185,7 +189,8 @@ class LabelledRecords:
         target = _joined(self.target, other.target)
         persons = None if self.persons is None or other.persons is None else self.persons.join(other.persons)
         if isinstance(self.native, np.ndarray):
-            return LabelledRecords(np.concatenate([self.native, other.native]), target, persons)
+            stacked = np.concatenate([self.native, other.native])
+            return replace(self, native=stacked, target=target, persons=persons)
         first, second = (nw.from_native(side.native, eager_only=True) for side in (self, other))
         first, second = _typed(first, second), _typed(second, first)
         for name in first.columns:
@@ -206,7 +211,7 @@ class LabelledRecords:
             first, second = (side.with_columns(nw.col(name).cast(nw.Float64)) for side in (first, second))
         joined = nw.concat([first, second], how="vertical").to_native()
         native = joined.reset_index(drop=True) if hasattr(joined, "reset_index") else joined
-        return LabelledRecords(native, target, persons)
+        return replace(self, native=native, target=target, persons=persons)
 
     def columns(self, names: tuple[str, ...]) -> dict[str, AnyArray]:
         """Return the columns by name; those of an array are named in order."""
@@ -221,7 +226,17 @@ class LabelledRecords:
 
     def leaves(self, model: DecisionTree | RuleList) -> Indices:
         """Return the leaf or rule of each record, shape (n,)."""
-        return self.once("leaves", model, lambda: model.apply(self.columns(tuple(model.attributes))))
+        return self.once("leaves", model, lambda: self.apply(model, self.columns(tuple(model.attributes))))
+
+    def apply(self, model: DecisionTree | RuleList, columns: Mapping[str, AnyArray]) -> Indices:
+        """Return the leaf or rule of each of some copies of the records, shape (n,), by what is declared of them.
+
+        An audit counts its records by the domain and refuses none. So an attack that it makes reads them alike.
+        """
+        if not self.declared:
+            return model.apply(dict(columns))
+        recipe = {name: self.declared.get(name, own) for name, own in implied(model.literals).items()}
+        return model.apply(counted_records(dict(columns), recipe))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

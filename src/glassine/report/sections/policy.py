@@ -28,7 +28,7 @@ from glassine.report.blocks import (
 from glassine.report.figures import FigureReading, grid
 from glassine.report.section import Page, Section, clean_inputs, measured_section, section, sections_of, sentence
 
-ITSELF = "Glassine wrote this file, byte for byte. It may leave if the verdict allows it."
+ITSELF = "The file is what Glassine writes of this model, byte for byte. It may leave if the verdict allows it."
 COPY = (
     "Glassine did not write this file, or it was changed: it can hold records in any place, and the verdict is on the "
     "model alone. Release only the clean copy, {written}: {format}, {n_bytes:,} bytes, SHA-256 {sha256}."
