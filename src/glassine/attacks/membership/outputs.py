@@ -231,7 +231,7 @@ class LabelledRecords:
     def apply(self, model: DecisionTree | RuleList, columns: Mapping[str, AnyArray]) -> Indices:
         """Return the leaf or rule of each of some copies of the records, shape (n,), by what is declared of them.
 
-        An audit counts its records by the domain and refuses none. So an attack that it makes reads them alike.
+        An audit counts records by its domain and refuses none; its attacks do the same.
         """
         if not self.declared:
             return model.apply(dict(columns))
