@@ -20,7 +20,7 @@ from glassine.formats import as_model, load_file, load_model
 from glassine.models import Effect, Equal, FitStatistics, Power, RegressionModel
 from glassine.models.effects import Factor
 from glassine.models.indicators import CANONICAL, indicator_bounds
-from glassine.records.arrays import Array
+from glassine.records.arrays import AnyArray, Array
 from glassine.report import render_html, render_text
 from glassine.scrubbing.scrub import scrub
 from tests.formats.test_regressions import DOMAIN, FILES, RECORDS
@@ -545,3 +545,67 @@ def test_a_reference_category_of_one_person_is_counted_under_a_penalty() -> None
             fit=replace(fit, penalized=penalized, converged=True),
         )
         assert status(audit(zero))["fitted_values"] == expected
+
+
+FAMILY_OF = {"identity": "gaussian", "logit": "binomial", "log": "poisson", "softmax": "multinomial", "cox": "cox"}
+ROWS = np.arange(400)
+COMBINED: dict[str, tuple[dict[str, AnyArray], int]] = {
+    "one column within another": ({"a": ROWS < 40, "b": ROWS < 41}, 1),
+    "the complement of two": ({"a": ROWS < 200, "b": (ROWS > 200) & (ROWS < 400)}, 1),
+    "in three columns, as all others in one": (
+        {name: (k == ROWS % 3) | (ROWS == 0) for k, name in enumerate("abc")},
+        1,
+    ),
+    "far from all others": ({"a": np.where(ROWS == 7, 1e9, ROWS % 50), "b": ROWS % 2}, 1),
+    "beside a column of large numbers": ({"a": np.where(ROWS == 7, 1, 0), "b": 1e15 * (ROWS % 9)}, 1),
+    "nobody": ({"a": ROWS < 40, "b": ROWS < 60}, 0),
+    "skewed": ({"a": np.where(ROWS == 7, 500, ROWS % 50), "b": ROWS % 2}, 0),
+}
+
+
+@pytest.mark.parametrize("link", [*FAMILY_OF, "gamma"])
+@pytest.mark.parametrize("penalized", [True, False])
+@pytest.mark.parametrize("case", COMBINED)
+def test_the_outcome_of_a_record_follows_from_columns_together(case: str, penalized: bool, link: str) -> None:
+    """Score equations state it, whatever the link and the penalty, where columns together are of that record."""
+    columns, expected = COMBINED[case]
+    family, link = (link, "log") if link == "gamma" else (FAMILY_OF[link], link)
+    outputs = 2 if link == "softmax" else 1
+    effects = tuple(
+        Effect(name=name, factors=(Power(attribute=name),), coefficients=(1e-200,) * outputs) for name in columns
+    )
+    model = RegressionModel(
+        attributes=tuple(columns),
+        effects=effects,
+        intercept=(0.0 if link == "cox" else 0.3,) * outputs,
+        link=link,
+        classes=(0, 1) if link in ("logit", "softmax") else None,
+        fit=FitStatistics(family=family, n_records=400, penalized=penalized),
+    )
+    numbers = {name: np.asarray(column, dtype=float) for name, column in columns.items()}
+    data = pl.DataFrame({**numbers, "y": (ROWS // 5) % 2})
+    check = next(c for c in audit(model, data, "y").checks if c.rule == "fitted_values")
+    assert (check.status, check.measured) == (("fail", 1) if expected else ("pass", 0))
+
+
+def test_people_who_share_an_outcome_are_counted_in_a_combination_of_columns() -> None:
+    columns = {"a": ROWS < 40, "b": ROWS < 44}
+    effects = tuple(Effect(name=n, factors=(Power(attribute=n),), coefficients=(0.2,)) for n in columns)
+    fit = FitStatistics(family="binomial", n_records=400, n_parameters=3, penalized=True)
+    model = RegressionModel(
+        attributes=tuple(columns), effects=effects, intercept=(0.1,), link="logit", classes=(0, 1), fit=fit
+    )
+    for between, measured in (((0, 0, 0, 0), 4), ((0, 1, 0, 0), 0)):
+        y = ROWS % 2
+        y[40:44] = between
+        data = pl.DataFrame({**{n: c.astype(int) for n, c in columns.items()}, "y": y})
+        check = next(c for c in audit(model, data, "y").checks if c.rule == "fitted_values")
+        assert check.measured == measured
+
+
+def test_numbers_above_zero_pass_by_a_file_unless_their_errors_say_that_one_record_is_far() -> None:
+    for far, expected in ((1e6, "unknown"), (40.0, "pass")):
+        income = np.where(ROWS == 7, far, 1.0 + ROWS % 50)
+        model, _ = fitted_line({"age": np.linspace(17.0, 90.0, 400), "income": income}, **FITS["by the model"])
+        domain = Domain({"age": Real(17, 90), "income": Real(1, max(far, 50.0))})
+        assert status(audit(model, domain=domain))["fitted_values"] == expected

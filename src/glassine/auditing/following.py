@@ -17,8 +17,10 @@ from glassine.records.arrays import AnyArray, Array, Bools
 
 PERFECT = 1 - 1e-12
 """R squared from which a fit is exact, up to the printed digits."""
+NEARLY = 0.99
+"""Leverage from which a record's outcome makes its fitted value: the residual is at most a tenth of the usual one."""
 WHOLE = 1 - 1e-9
-"""Leverage from which a record's outcome alone makes its fitted value, up to rounding."""
+"""Leverage from which a score equation states the sum of outcomes of one combination of columns, up to rounding."""
 NO_SPREAD = 1e-6
 """Variance of an outcome at its fitted value below which it is certain."""
 LIKELIEST = -math.log(2)
@@ -56,10 +58,17 @@ class Fitted:
         """How much of each record's fitted value its outcome makes, shape (n,)."""
         if self.weights is None:
             return None
-        scaled = self.design * np.sqrt(self.weights)[:, None]
-        base = np.linalg.svd(scaled, full_matrices=False)
-        kept = base.S.max(initial=0.0) * len(scaled) * np.finfo(float).eps < base.S
-        return np.asarray((base.U[:, kept] ** 2).sum(axis=1))
+        return leverage_of(self.design * np.sqrt(self.weights)[:, None])
+
+
+def leverage_of(design: Array) -> Array:
+    """Return how much of each record's fitted value its outcome makes, shape (n,), for columns in any units."""
+    largest = np.abs(design).max(axis=0, initial=0.0)
+    units = design[:, largest > 0] / largest[largest > 0]
+    # The space of the columns is the same in any units, and a small one is not lost beside a large one.
+    base = np.linalg.svd(units / np.linalg.norm(units, axis=0), full_matrices=False)
+    kept = base.S.max(initial=0.0) * len(units) * np.finfo(float).eps < base.S
+    return np.asarray((base.U[:, kept] ** 2).sum(axis=1))
 
 
 def is_number(effect: Effect, domain: Domain | None) -> bool:
@@ -115,8 +124,10 @@ def single_values(fit: FitStatistics) -> tuple[int, tuple[str, ...]]:
 def certain_outcomes(model: RegressionModel, fitted: Fitted | None, outcomes: AnyArray | None) -> int:
     """Return of how many training records the outcome follows from the coefficients, for someone with their columns.
 
-    It alone makes the fitted value, or has no spread. Or it follows from the score equation of a column of 0/1, which
-    states the sum of the outcomes of each of its values, less what a penalty adds to it: if all of them are one.
+    It alone makes the fitted value, or has no spread: where columns together are those of one record, their score
+    equations state its outcome, whatever the link, and under a penalty less what that adds. Or it follows from the
+    equations of columns of two values, which state the sum of outcomes of each value, and of each combination that they
+    tell apart: if all of them are one.
 
     Parameters
     ----------
@@ -127,62 +138,72 @@ def certain_outcomes(model: RegressionModel, fitted: Fitted | None, outcomes: An
     outcomes : ndarray of shape (n,), optional
         Their outcomes; without them, only records that are alone in a column count.
     """
-    if fitted is None or (model.link == "log" and model.fit.family not in ("poisson", "")):
+    if fitted is None:
         return 0
     follows = np.zeros(len(fitted.design), dtype=bool)
-    if model.link == "identity" and fitted.leverage is not None and not model.fit.penalized:
-        follows |= fitted.leverage > WHOLE
-    elif model.link != "identity" and fitted.weights is not None:
+    if model.link != "identity" and fitted.weights is not None and not _has_no_variance(model):
         follows |= fitted.weights < NO_SPREAD
     if model.link:
-        whole = model.link == "cox" or bool(fitted.design[:1, 0].any())
-        for column in _columns(model, fitted, whole):
-            follows |= _of_one_outcome(column, outcomes, model, whole=whole)
+        # Of a coefficient that a penalty made 0, the sum is known up to an interval; of a rounded one, that of numbers.
+        every = model.link == "identity" and not model.fit.penalized
+        stated = [True, *(every or any(effect.coefficients) for effect in model.effects)]
+        equations = fitted.design[:, stated]
+        weights = np.ones(len(equations)) if fitted.weights is None else fitted.weights
+        follows |= leverage_of(equations * np.sqrt(weights)[:, None]) > NEARLY
+        for own in (*_sides(model, fitted), *_combinations(equations)):
+            if _of_one_outcome(own, outcomes, model):
+                follows |= own
     return int(follows.sum())
 
 
-def _columns(model: RegressionModel, fitted: Fitted, whole: bool) -> Iterator[Array]:
-    """Yield the columns, and with an intercept those of the categories that none names, each of shape (n,)."""
+def _has_no_variance(model: RegressionModel) -> bool:
+    """Return whether the weights are no variances of outcomes: those of positive numbers are known up to a factor."""
+    return model.link == "log" and model.fit.family not in ("poisson", "")
+
+
+def _sides(model: RegressionModel, fitted: Fitted) -> Iterator[Bools]:
+    """Yield the records of each value of a column of two values, or of a category that none names, each of shape (n,).
+
+    Without an intercept, no equation is of the records at zero.
+    """
     rest: dict[str, Bools] = {}
+    whole = model.link == "cox" or bool(fitted.design[:1, 0].any())
     for column, effect in zip(fitted.design[:, 1:].T, model.effects, strict=True):
         if len(effect.factors) == 1 and isinstance(effect.factors[0], Equal):
             name = effect.factors[0].attribute
             rest[name] = np.asarray(rest.get(name, True) & (column == 0))
-        # Of a coefficient that a penalty made 0, the sum is known up to an interval; of a rounded one, not at all.
-        if any(effect.coefficients):
-            yield column
-    yield from (left.astype(float) for left in rest.values() if whole)
+        values = np.unique(column)
+        if any(effect.coefficients) and len(values) == 2:
+            yield from (column == value for value in values if whole or value != 0)
+    yield from (left for left in rest.values() if whole)
 
 
-def _of_one_outcome(column: Array, outcomes: AnyArray | None, model: RegressionModel, *, whole: bool) -> Bools:
-    """Return which records are alone with their value of a column of two values, or share it with one outcome.
+def _combinations(equations: Array) -> Iterator[Bools]:
+    """Yield the records of each combination of columns of two values that equations tell apart, each of shape (n,)."""
+    columns = [column for column in equations.T if len(np.unique(column)) <= 2]
+    rows, codes = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+    for code in np.flatnonzero(leverage_of(rows) > WHOLE):
+        yield codes.reshape(-1) == code
+
+
+def _of_one_outcome(own: Bools, outcomes: AnyArray | None, model: RegressionModel) -> bool:
+    """Return whether records whose outcomes have a known sum are one record, or share the outcome.
 
     Of numbers, a sum says each of them only if there is one; of counts, also if it is zero.
     """
-    values, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
-    found = np.zeros(len(column), dtype=bool)
-    if len(values) != 2:
-        return found
-    for code, value in enumerate(values):
-        # Without an intercept, no equation is of the records at zero.
-        if not whole and value == 0:
-            continue
-        own = codes == code
-        alone = bool(counts[code] == 1)
-        # Of a Cox regression, the outcome is a time, and whether the event occurred stands elsewhere.
-        if not alone and outcomes is not None and model.link not in ("identity", "cox"):
-            distinct = np.unique(outcomes[own])
-            alone = len(distinct) == 1 and (model.link in OF_CLASSES or distinct[0] == 0)
-        if alone:
-            found |= own
-    return found
+    number = int(own.sum())
+    # Of a Cox regression, the outcome is a time, and whether the event occurred stands elsewhere.
+    if number < 2 or outcomes is None or model.link in ("identity", "cox"):
+        return number == 1
+    distinct = np.unique(outcomes[own])
+    return len(distinct) == 1 and bool(model.link in OF_CLASSES or distinct[0] == 0)
 
 
 def may_follow(model: RegressionModel, domain: Domain | None) -> str:
     """Return why outcomes may follow from a file alone: a column may hold one record, or records of one outcome.
 
     A column that nothing bounds may, whether errors are robust, of a penalty, or not published. Numbers that everyone
-    has do not: one person's would be that of no other only if all others shared theirs.
+    has do not unless their errors say so: one person's would be that of no other only if all others shared theirs.
     """
     if model.fit.converged is False:
         return NOT_CONVERGED
@@ -191,7 +212,7 @@ def may_follow(model: RegressionModel, domain: Domain | None) -> str:
     for effect, bound in zip(model.effects, indicator_bounds(model, domain, every=True), strict=True):
         # A coefficient that was rounded to 0 says no outcome; one that a penalty made 0 may.
         rounded = model.fit.penalized is False and not any(effect.coefficients)
-        if rounded or is_of_everyone(effect, domain):
+        if rounded or (bound is None and is_of_everyone(effect, domain)):
             continue
         if len(effect.factors) > 1 and not effect.is_indicator(domain) and not is_number(effect, domain):
             return OF_A_CATEGORY.format(name=effect.name)

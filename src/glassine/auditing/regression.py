@@ -195,7 +195,9 @@ def _fitted(model: RegressionModel, table: RecordTable, target: str | None) -> F
         shares = model.predict_proba(rows)[:, 1]
         weights = shares * (1 - shares)
     elif model.link == "log" and rows:
-        weights = np.exp(model.scores(rows)[:, 0])
+        # The variance of a positive number grows as its mean squared, which cancels the slope of the link.
+        power = {"gamma": 0, "gaussian": 2}.get(model.fit.family, 1)
+        weights = np.exp(power * model.scores(rows)[:, 0])
     return Fitted(design=design, weights=weights, complete=complete)
 
 
