@@ -226,3 +226,12 @@ def test_lists_and_structures_of_a_file_are_not_read(tmp_path: Path) -> None:
 def test_lists_of_a_frame_identify_no_one() -> None:
     frame = pl.DataFrame({"id": [1, 1, 2], "visits": [[1], [1, 2], []]})
     assert [one.column for one in repeats(frame)] == ["id"]
+
+
+@pytest.mark.parametrize("purpose", [Purpose.ORDINARY, Purpose.AUDIT])
+def test_a_field_of_any_length_is_read_beside_quoted_line_breaks(purpose: Purpose, tmp_path: Path) -> None:
+    path, long = tmp_path / "records.csv", "w" * 200_000
+    path.write_text(f'age, note\n34, "two\nlines"\n35, {long}\n36, x\n')
+    table = read_table(RecordsFile(path=path), purpose)
+    assert table.lines is None
+    assert table.frame.rows() == [(34, "two\nlines"), (35, long), (36, "x")]

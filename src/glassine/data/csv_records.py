@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from glassine.errors import UnreadableFileError, parameter
-from glassine.records.lines import DelimitedText, LineFlag, LineFlags, decoded, in_utf8
+from glassine.records.lines import BLANK, DelimitedText, LineFlag, LineFlags, decoded, in_utf8
 from glassine.records.purpose import Purpose
 
 ROWS = 50_000
@@ -115,7 +115,14 @@ class _AsCsv:
             except csv.Error:
                 # Of the record that begins here, the first line alone; what follows is read as if it were not there.
                 lines.seek(at)
-                row, flag = text.fields(lines.readline().rstrip("\r\n"))
+                line = lines.readline().rstrip("\r\n")
+                if '"' not in line:
+                    # A field is longer than Python's reader takes; without quotes there is one way to read it.
+                    fields = [one.lstrip(BLANK) if text.blank else one for one in line.split(text.mark)]
+                    yield self._row(fields, start + 1, repaired=repaired)
+                    above = start = start + 1
+                    continue
+                row, flag = text.fields(line)
                 self._found(
                     f"{text.path} cannot be read: the quotes of line {start + 1:,} are malformed",
                     "Write it again with a program for tables.",
