@@ -230,3 +230,9 @@ def test_values_of_every_type_and_order_read_back_from_runs(
     again = Domain.read(path)["code"]
     assert isinstance(again, Category)
     assert list(map(repr, again.values)) == list(map(repr, values))
+
+
+def test_a_number_of_which_a_model_states_no_value_is_a_real_one() -> None:
+    (entry,), comments = form_of_literals([Between("pH")])
+    assert entry == {"name": "pH", "type": "real", "lo": "?", "hi": "?"}
+    assert comments["pH"][0].startswith("The model states no value of it.")

@@ -143,6 +143,11 @@ def _form(cuts: set[float], values: set[Any]) -> tuple[Entry, list[str]]:
         ]
     if cuts == {0.5} and not values:
         return {"type": "binary"}, ["The model asks whether it is 0 or 1. If it is another number, give its bounds."]
+    if not cuts:
+        return {"type": "real", "lo": FILL_IN, "hi": FILL_IN}, [
+            "The model states no value of it. Give the smallest and the largest value that are possible.",
+            'type = "integer" is for whole numbers.',
+        ]
     some = ", ".join(f"{cut:g}" for cut in sorted(cuts)[:MOST_NAMED])
     more = f" and {len(cuts) - MOST_NAMED} more" if len(cuts) > MOST_NAMED else ""
     whole = all((2 * cut).is_integer() for cut in cuts)
