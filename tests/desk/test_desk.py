@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -510,3 +511,19 @@ def test_a_stored_audit_that_became_a_pipe_is_none(folder: Path) -> None:
     look(desk)
     os.mkfifo(desk.own / "audits" / f"{'0' * 64}.json")
     assert Audits(desk).result(desk.file(bound(desk, "rules.txt")[0]).now) is None
+
+
+def test_a_disk_that_stays_full_costs_a_desk_no_descriptor(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk(folder, OKAFOR)
+
+    def full(handle: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    n_open = len(os.listdir("/dev/fd"))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        for _ in range(5):
+            with pytest.raises(OSError, match="No space"):
+                desk.scan()
+    assert len(os.listdir("/dev/fd")) == n_open
+    assert desk.scan() == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import hmac
 import json
 import math
@@ -330,8 +331,9 @@ def create_desk(desk: Desk, *, workers: int = 2) -> DeskApp:
 
 
 def _gone(error: OSError) -> str:
-    """Return in words that the folder was moved, unmounted, or made unreadable while the desk is open."""
-    return f"The desk cannot use its folder: {error.strerror or error}. It goes on as soon as the folder is back."
+    """Return in words that the folder was moved, unmounted, full, or made unreadable while the desk is open."""
+    until = "there is room" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "the folder is back"
+    return f"The desk cannot use its folder: {error.strerror or error}. It goes on as soon as {until}."
 
 
 async def _json(request: Any) -> dict[str, Any]:

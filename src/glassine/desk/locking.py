@@ -58,8 +58,10 @@ def locked(folder: Path, account: str, wait: float) -> Iterator[None]:
                 path=path,
             ) from None
     try:
-        os.write(handle, mine.encode())
-        os.close(handle)
+        try:
+            os.write(handle, mine.encode())
+        finally:
+            os.close(handle)
         yield
     finally:
         with suppress(FileNotFoundError):
