@@ -527,3 +527,34 @@ def test_a_disk_that_stays_full_costs_a_desk_no_descriptor(folder: Path, monkeyp
                 desk.scan()
     assert len(os.listdir("/dev/fd")) == n_open
     assert desk.scan() == 1
+
+
+@pytest.mark.parametrize("change", ["policy", "verdict"])
+def test_votes_under_another_policy_or_a_better_verdict_sign_nothing(folder: Path, change: str) -> None:
+    desk, other = Desk(folder, OKAFOR), Desk(folder, BERG)
+    for one in (desk, other):
+        look(one)
+        approve(one, "rules.txt")
+    desk.refresh()
+    chosen = ready(desk)
+    assert len(chosen) == 1
+    if change == "policy":
+        (folder / OWN / "desk.toml").write_text('policy = "strict"\n')
+        desk = Desk(folder, OKAFOR)
+        look(desk)
+    else:
+        file = desk.file(bound(desk, "rules.txt")[0])
+        audit = desk.audit(file.now)
+        body = {"policy": "default", "policy_sha256": audit.policy_digest, "answers": audit.answers, "result": "1" * 64}
+        desk.audited(file.id, file.now.sha256, {**body, "verdict": "outside policy"})
+    assert ready(desk) == []
+    with pytest.raises(RefusedActionError, match="no longer ready"):
+        sign(desk, {**SIGNED_FOR, "files": chosen})
+    # They vote again, on what they see now.
+    desk.turn(*bound(desk, "rules.txt", action="again"))
+    other = Desk(folder, BERG)
+    for one in (desk, other):
+        one.scan()
+        approve(one, "rules.txt", reason="looked at")
+    desk.refresh()
+    assert ready(desk) == chosen

@@ -279,6 +279,8 @@ class Desk:
                 "reason": reason,
                 "note": note,
                 "verified": not self.settings.shared_account,
+                "policy_sha256": self.settings.policy_digest,
+                "verdict": verdict,
             }
             self._append(log, "voted", body | author)
 
@@ -437,7 +439,7 @@ class Desk:
         return next((a for a in reversed(version.audits) if (a.policy_digest, a.answers) == now), None)
 
     def ready(self) -> list[FileState]:
-        """Return the files that can be signed: two equal approvals, every question closed, the bytes in the folder."""
+        """Return the files that can be signed: approvals that hold, every question closed, the bytes in the folder."""
         present = self.present()
         return [
             file
@@ -445,7 +447,15 @@ class Desk:
             if file.id in present
             and file.now.status(self.settings.needed) == "approved"
             and not file.now.open_questions()
+            and self.votes_hold(file.now)
         ]
+
+    def votes_hold(self, version: Version) -> bool:
+        """Return whether the votes were given under the present policy, and on this verdict or a less favorable one."""
+        verdict, policy = self.verdict(version), self.settings.policy_digest
+        favorable = verdict == "within policy"
+        votes = version.votes_of(version.turn)
+        return all(vote.policy_digest == policy and (favorable or vote.verdict == verdict) for vote in votes)
 
     # Inside
 

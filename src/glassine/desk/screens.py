@@ -462,6 +462,7 @@ class Screens:
             "records": [one.name for one in desk.present().values() if one.name.lower().endswith(RECORDS)],
             "present": file.id in desk.present(),
             "accepts": accepts,
+            "holds": desk.votes_hold(version),
             "waits": result is None,
             "drawn": self._audits.stored_bytes(version) and any(word in kind for word in DRAWN),
             "failed": next((said for key, said in self._audits.failed.items() if key[1] == version.sha256), ""),

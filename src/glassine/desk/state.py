@@ -39,6 +39,8 @@ class Vote:
     note: str  # For checkers only
     at: str
     stated_author: str  # Whom the checker named as the author, where the file is of the checker's account
+    policy_digest: str  # Of the policy that the verdict was under
+    verdict: str  # Of the desk when the vote was given
 
 
 @dataclass(slots=True, kw_only=True)
@@ -244,6 +246,8 @@ class DeskState:
                 note=body["note"],
                 at=event.at,
                 stated_author=body.get("author", ""),
+                policy_digest=body.get("policy_sha256", ""),
+                verdict=body.get("verdict", ""),
             )
             version.votes.append(vote)
             return
