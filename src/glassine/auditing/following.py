@@ -125,9 +125,9 @@ def certain_outcomes(model: RegressionModel, fitted: Fitted | None, outcomes: An
     """Return of how many training records the outcome follows from the coefficients, for someone with their columns.
 
     It alone makes the fitted value, or has no spread: where columns together are those of one record, their score
-    equations state its outcome, whatever the link, and under a penalty less what that adds. Or it follows from the
+    equations state its outcome, under any link, and under a penalty less what that adds. Or it follows from the
     equations of columns of two values, which state the sum of outcomes of each value, and of each combination that they
-    tell apart: if all of them are one.
+    distinguish: if all of them are one.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def _sides(model: RegressionModel, fitted: Fitted) -> Iterator[Bools]:
 
 
 def _combinations(equations: Array) -> Iterator[Bools]:
-    """Yield the records of each combination of columns of two values that equations tell apart, each of shape (n,)."""
+    """Yield the records of each combination of columns of two values that equations distinguish, each of shape (n,)."""
     columns = [column for column in equations.T if len(np.unique(column)) <= 2]
     rows, codes = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     for code in np.flatnonzero(leverage_of(rows) > WHOLE):
