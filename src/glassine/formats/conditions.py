@@ -251,7 +251,7 @@ def check_conditions(model: DecisionTree | RuleList, domain: Domain | None) -> N
                     raise InvalidModelError(
                         f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain."
                         f"{near(str(value), map(str, declared))}",
-                        remedy="Declare it or mend the model.",
+                        remedy=f"Add {value!r} to {literal.attribute!r} in the domain or mend the model.",
                     )
             elif isinstance(value, str):
                 raise InvalidModelError(
