@@ -30,11 +30,14 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from glassine import DecisionTree, Domain, Integer, as_model, parse_rules
 from glassine.attacks import Measured, MidpointResult, NotApplicable, midpoint_attack
 from glassine.attacks.membership.matching import pairs_at
+from glassine.attacks.membership.outputs import LabelledRecords
+from glassine.data.record_table import as_table
 from glassine.domain import Between
-from glassine.domain.single import single_sides
+from glassine.domain.single import single_bound, single_sides
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError
 from glassine.learners import PrivateTreeClassifier
-from glassine.models import Branch, Evidence, Node
+from glassine.models import Branch, Evidence, Node, TreeEnsemble
+from glassine.models.ensemble import Placement
 from glassine.models.tree import Forest
 
 Pool = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], list[bool]]
@@ -410,3 +413,26 @@ def test_rates_and_advantage_are_given_with_the_truth() -> None:
     unknown = attack(tree, X, complete=True)
     assert (unknown.tpr, unknown.fpr, unknown.advantage, unknown.base_rate) == (None, None, None, None)
     assert attack(tree, X, complete=True, truth=[True] * 4).advantage is None
+
+
+@pytest.mark.parametrize("placed", ["values", "unknown"])
+def test_midpoints_that_a_learner_rounds_to_single_precision_are_found(placed: Placement) -> None:
+    """XGBoost halves the sum of two values in single precision where it sorts them; what is below goes left."""
+    values = np.sort(np.random.default_rng(3).lognormal(10, 1, 600))
+    single = values.astype(np.float32)
+    middles = (single[:-1:20] + single[1::20]) * np.float32(0.5)
+    bounds = np.array([single_bound(float(middle), below=True) for middle in middles])
+    ensemble = TreeEnsemble(
+        combined="sum",
+        learner="XGBoost",
+        attributes=("x",),
+        classes=(0, 1),
+        leaves=np.array([len(bounds) + 1]),
+        thresholds={"x": bounds},
+        placed=placed,
+    )
+    records = LabelledRecords(as_table(pl.DataFrame({"x": values})), np.zeros(len(values)), None)
+    found = midpoint_attack(ensemble, records, random_state=0).value
+    beside = {i for start in range(0, 599, 20) for i in (start, start + 1)}
+    assert len(found.accused) > len(beside) / 2
+    assert set(found.accused) <= beside

@@ -55,6 +55,18 @@ def single_bound(threshold: float, *, below: bool = False) -> float:
     return middle if single(middle) == near else math.nextafter(middle, -math.inf)
 
 
+def rounded_to(number: float) -> tuple[float, float]:
+    """Return the first double that is rounded to a number of single precision, and the first beyond it that is not.
+
+    Examples
+    --------
+    >>> first, stop = rounded_to(3.5)
+    >>> single(math.nextafter(first, 0)) < single(first) == 3.5 < single(stop)
+    True
+    """
+    return math.nextafter(single_bound(number, below=True), math.inf), math.nextafter(single_bound(number), math.inf)
+
+
 @lru_cache(maxsize=65536)
 def single_sides(bound: float) -> tuple[float, float] | None:
     """Return the neighbors in single precision between which a bound divides; None where it is no such bound."""

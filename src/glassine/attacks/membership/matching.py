@@ -15,7 +15,7 @@ from glassine.attacks.membership.outputs import LabelledRecords, as_fitted, aski
 from glassine.data.record_table import RecordTable, as_table
 from glassine.domain import Between
 from glassine.domain.literals import is_missing
-from glassine.domain.single import single_sides
+from glassine.domain.single import rounded_to, single_sides
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError, parameter
 from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
 from glassine.models.records import read_records
@@ -36,6 +36,7 @@ class ThresholdSplit:
     rows: Indices  # Candidates at the node whose value is not missing; shape (k,)
     values: Array  # Their values, rounded to single precision; shape (k,)
     at_value: bool = False  # Whether the learner places thresholds on a training value, and not between two
+    halved: bool = False  # Whether the learner halves the sum of two values in single precision
 
 
 def splits_of(
@@ -419,19 +420,23 @@ Rows = Indices
 ValuePair: TypeAlias = tuple[float, float]
 
 
-def pairs_at(values: Array, threshold: float, *, exact: bool = False, most: int | None = None) -> list[ValuePair]:
+def pairs_at(
+    values: Array, threshold: float, *, exact: bool = False, halved: bool = False, most: int | None = None
+) -> list[ValuePair]:
     """Return the pairs of values between which scikit-learn would place just this threshold.
 
     Shapes: ``values`` (k,), increasing. Unless the threshold is ``exact``, a bound of single precision stands for every
-    threshold between the two numbers that it divides. With ``most``, the search may end when so many are found.
+    threshold between the two numbers that it divides; one that is ``halved`` for every midpoint that single precision
+    rounds to it. With ``most``, the search may end when so many are found.
 
     Examples
     --------
     >>> pairs_at(np.array([1.0, 2.0, 3.0, 4.0]), 2.5)
     [(1.0, 4.0), (2.0, 3.0)]
     """
-    split = int(np.searchsorted(values, threshold, side="right"))
-    return pairs_between(values[:split], values[split:], threshold, exact=exact, most=most)
+    # Learners that halve send what is equal to the threshold to the upper side.
+    split = int(np.searchsorted(values, threshold, side="left" if halved else "right"))
+    return pairs_between(values[:split], values[split:], threshold, exact=exact, halved=halved, most=most)
 
 
 NEAREST = 1024
@@ -439,13 +444,13 @@ NEAREST = 1024
 
 
 def pairs_between(
-    below: Array, above: Array, threshold: float, *, exact: bool = False, most: int | None = None
+    below: Array, above: Array, threshold: float, *, exact: bool = False, halved: bool = False, most: int | None = None
 ) -> list[ValuePair]:
     """Return the pairs of a value below a threshold and one above it, as :func:`pairs_at`."""
     if not len(below) or not len(above):
         return []
     alone = (threshold, math.nextafter(threshold, math.inf))
-    middles = alone if exact else single_sides(threshold) or alone
+    middles = rounded_to(threshold) if halved else alone if exact else single_sides(threshold) or alone
     pairs: set[ValuePair] = set()
     longest = max(len(below), len(above))
     start, stop = 0, longest if most is None else NEAREST
@@ -500,7 +505,9 @@ class ExplainedSplit:
             here = bool((split.values == split.threshold).any())
             return cls(split, [(split.threshold, split.threshold)] if here else [])
         most = None if every else 2
-        return cls(split, pairs_at(np.unique(split.values), split.threshold, exact=split.exact, most=most))
+        return cls(
+            split, pairs_at(np.unique(split.values), split.threshold, exact=split.exact, halved=split.halved, most=most)
+        )
 
     def holders(self, value: float) -> Rows:
         """Return the candidates at the node that hold a value."""

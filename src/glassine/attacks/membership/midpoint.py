@@ -24,7 +24,7 @@ from glassine.attacks.membership.matching import (
 )
 from glassine.attacks.membership.outputs import LabelledRecords, attempt, generator, read_matrix
 from glassine.attacks.outcome import Outcome
-from glassine.domain.single import single_bound, single_sides
+from glassine.domain.single import single, single_bound, single_sides
 from glassine.errors import InvalidParameterError, UnsupportedModelError, parameter
 from glassine.exports import DisplayedToCheckers
 from glassine.models import TreeEnsemble
@@ -333,11 +333,14 @@ def _trials(splits: Sequence[ThresholdSplit], rng: np.random.Generator) -> dict[
                 own.some += n_holders[i] > 1
                 continue
             threshold = float(placed_between(values[i : i + 1], values[i + 1 : i + 2])[0])
-            if not split.exact and single_sides(split.threshold) is not None:
+            if split.halved:
+                threshold = single(threshold)
+            elif not split.exact and single_sides(split.threshold) is not None:
                 threshold = single_bound(threshold)
             # One record of each value is left out; others may hold the same value by chance.
             below, above = values[: i + (n_holders[i] > 1)], values[i + 2 - (n_holders[i + 1] > 1) :]
-            n_pairs = len(pairs_between(below, above, threshold, exact=split.exact, most=2))
+            pairs = pairs_between(below, above, threshold, exact=split.exact, halved=split.halved, most=2)
+            n_pairs = len(pairs)
             own.tried += 1
             own.one += n_pairs == 1
             own.some += n_pairs > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,14 @@ from glassine.records.arrays import Array, Indices
 
 MOST_SPLITS = 50_000
 """Splits at nodes that are searched, those of the first trees: of 500 leaves each, 100 trees, in about 15 seconds."""
+
+Way: TypeAlias = Literal["at a value", "between", "halved"]
+WAYS: dict[str, tuple[Way, ...]] = {
+    "midpoints": ("between",),
+    "values": ("at a value", "halved"),  # XGBoost halves where it sorts values exactly, which no file says
+    "unknown": ("at a value", "between", "halved"),
+}
+"""Where learners place a threshold beside training values: by how an ensemble says that they were placed."""
 
 
 def readings(
@@ -33,9 +41,8 @@ def readings(
         for whole in searched(model, kept):
             yield splits_of(whole, candidates, reach)
     if model.placed != "at nodes":
-        # Versions of XGBoost that sort values exactly place thresholds between two.
-        for at_value in {"midpoints": (False,)}.get(model.placed, (True, False)):
-            yield splits_of_union(model, candidates, at_value=at_value)
+        for way in WAYS[model.placed]:
+            yield splits_of_union(model, candidates, way=way)
 
 
 def searched(model: TreeEnsemble, kept: int) -> list[Any]:
@@ -55,15 +62,15 @@ def searched(model: TreeEnsemble, kept: int) -> list[Any]:
     return [pipeline]
 
 
-def splits_of_union(model: TreeEnsemble, candidates: LabelledRecords, *, at_value: bool) -> Iterator[ThresholdSplit]:
+def splits_of_union(model: TreeEnsemble, candidates: LabelledRecords, *, way: Way) -> Iterator[ThresholdSplit]:
     """Yield each threshold of any tree once, with all candidates: learners that bin values place them before a tree."""
     for name, bounds, column in _columns(model, candidates):
         present = np.flatnonzero(~np.isnan(column))
         with np.errstate(over="ignore"):
             single = column.astype(np.float32).astype(np.float64)
         for bound in bounds.tolist():
-            # Of values below a bound of single precision, the least that is not below it is the value.
-            sides = single_sides(bound) if at_value else None
+            # Of values below a bound of single precision, the least that is not below it is the threshold.
+            sides = None if way == "between" else single_sides(bound)
             yield ThresholdSplit(
                 tree=0,
                 sample=0,
@@ -72,7 +79,8 @@ def splits_of_union(model: TreeEnsemble, candidates: LabelledRecords, *, at_valu
                 exact=True,
                 rows=present,
                 values=(column if sides is None else single)[present],
-                at_value=at_value,
+                at_value=way == "at a value",
+                halved=way == "halved" and sides is not None,
             )
 
 
