@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 from collections import Counter
@@ -427,3 +428,20 @@ def test_entries_totals_and_head_never_share_a_page(history: History, tmp_path: 
     assert sum(map(len, of.values())) == len(set.union(*of.values())) == len(history.last) // PAGE
     assert len(of["log"]) > 2
     assert of["sqlite_schema"] == {1}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.parametrize("kind", ["pipe", "link", "dangling link", "folder"])
+def test_a_journal_that_is_no_file_is_refused_and_not_waited_for(kind: str, history: History, tmp_path: Path) -> None:
+    path = tmp_path / "budget.sqlite"
+    path.write_bytes(history.last)
+    journal = path.with_name("budget.sqlite-journal")
+    if kind == "pipe":
+        os.mkfifo(journal)
+    elif kind == "folder":
+        journal.mkdir()
+    else:
+        journal.symlink_to(path if kind == "link" else tmp_path / "nothing")
+    with pytest.raises(DamagedLedgerError, match="a link, a pipe or a folder"):
+        Ledger(path, timeout=0).account(next(iter(history.accounts)))
+    assert path.read_bytes() == history.last

@@ -191,6 +191,16 @@ class ChainedFile(Generic[LogT]):
                     remedy=f"Release nothing. Restore the {form.noun} from a copy.",
                     path=self.path,
                 )
+        journal = f"{self.path}-journal"
+        with suppress(FileNotFoundError):
+            # A pipe would be waited for without end, and a link leads to what another may change.
+            if not stat.S_ISREG(os.lstat(journal).st_mode):
+                raise form.damage(
+                    f"{self.path.name}-journal beside the {form.noun} {self.path} is a link, a pipe or a folder, "
+                    "and no file of it.",
+                    remedy="Release nothing. Move it away.",
+                    path=self.path,
+                )
         before = self._journal()
         if before is None:
             return
