@@ -609,3 +609,11 @@ def test_numbers_above_zero_pass_by_a_file_unless_their_errors_say_that_one_reco
         model, _ = fitted_line({"age": np.linspace(17.0, 90.0, 400), "income": income}, **FITS["by the model"])
         domain = Domain({"age": Real(17, 90), "income": Real(1, max(far, 50.0))})
         assert status(audit(model, domain=domain))["fitted_values"] == expected
+
+
+def test_the_records_of_a_column_are_no_people() -> None:
+    few = (np.arange(400) < 15).astype(float)
+    model, data = fitted_line({"age": np.linspace(1, 2, 400), "few": few})
+    people = data.with_columns(pl.Series("who", np.maximum(np.arange(400), 14).astype(str)))
+    assert status(audit(model, data, "y", policy=NORM))["smallest_leaf"] == "pass"
+    assert status(audit(model, people, "y", persons="who", policy=NORM))["smallest_leaf"] == "unknown"

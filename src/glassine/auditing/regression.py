@@ -276,6 +276,8 @@ def _sizes(subject: RegressionSubject) -> Fact[Sizes]:
     if not model.effects:
         return Inapplicable("The regression has no columns.")
     names = ("column of 0/1", "columns of 0/1")
+    if subject.counts_people:
+        return NotApplicable("records are counted in the columns, and people are asked for.")
     if subject.fitted is not None:
         counted = (*(size for size in subject.sizes if size is not None), *subject.references)
         if not counted:
