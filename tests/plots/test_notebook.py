@@ -60,13 +60,14 @@ NOT_RESULTS = re.compile(
     r"Group|AtMostOne|Combinations|ExactlyOne|Implies|Intervals|Between|OneOf|Shares|Metric|Distance|Perturbation|Shadows|"
     r"Adversary|Sample|Space|Region|RegionCounter|CountTable|Format$|Reserve|Randomness|PrivacyUnit|Reader|Access|Limits|"
     r"Claim|Runs|BlackBox|NumericAnswer|ContrastConstraints|Criterion|DeclaredClass|Published$|CountBound|Parallel|"
-    r"Selection|Stated|LearnedCode|Editor|Model$|Guarantee"
+    r"Selection|Stated|Statements|LearnedCode|Editor|Model$|Guarantee"
 )
 """Parameters, settings, events and errors."""
 PARTS = {
     "ExplanationChoice",
     "ExplanationGoal",
     "ExplanationShares",
+    "SeveralModels",
     "Protocol",
     *("Measured", "NotApplicable", "Failed", "Check", "Remedy", "Figures", "Mean", "Result", "Row"),
     *("CleanCopy", "FileForm", "CategoryBins", "NumericBins", "Cell", "Evidence", "Effect", "Equal", "FitStatistics"),

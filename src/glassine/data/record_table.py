@@ -302,9 +302,10 @@ def _together(frame: nw.DataFrame[Any]) -> dict[str, AnyArray]:
     for kind, stored in ((pl.Int64, np.int64), (pl.Float64, np.float64)):
         own = zip(native.schema.items(), gaps, strict=True)
         names = [name for (name, of), count in own if of == kind and not count]
-        alike = native if len(names) == native.width else native.select(names)
-        rows = np.ascontiguousarray(alike.to_numpy().T, dtype=stored) if names else ()
-        out |= zip(names, map(read_only, rows), strict=True)
+        if names:
+            alike = native if len(names) == native.width else native.select(names)
+            rows = np.ascontiguousarray(alike.to_numpy().T, dtype=stored)
+            out |= zip(names, map(read_only, rows), strict=True)
     return out
 
 

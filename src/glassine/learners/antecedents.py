@@ -30,7 +30,7 @@ def distinct_cuts(attribute: Attribute, cuts: Sequence[float]) -> tuple[float, .
 
     Examples
     --------
-    >>> apart(Real(0.0, 1.0, resolution=0.5), (-1.0, 0.1, 0.2, 0.6, 0.7, 1.5))
+    >>> distinct_cuts(Real(0.0, 1.0, resolution=0.5), (-1.0, 0.1, 0.2, 0.6, 0.7, 1.5))
     (0.1, 0.6)
     """
     kept: list[float] = []
