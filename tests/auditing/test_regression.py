@@ -617,3 +617,7 @@ def test_the_records_of_a_column_are_no_people() -> None:
     people = data.with_columns(pl.Series("who", np.maximum(np.arange(400), 14).astype(str)))
     assert status(audit(model, data, "y", policy=NORM))["smallest_leaf"] == "pass"
     assert status(audit(model, people, "y", persons="who", policy=NORM))["smallest_leaf"] == "unknown"
+    assert status(audit(model, data, "y"))["fitted_values"] == "pass"
+    assert status(audit(model, people, "y", persons="who"))["fitted_values"] == "fail", "a person alone in the column"
+    others = people.with_columns(pl.Series("who", (np.arange(400) // 2).astype(str)))
+    assert status(audit(model, others, "y", persons="who"))["fitted_values"] == "pass"

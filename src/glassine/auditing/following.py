@@ -52,6 +52,7 @@ class Fitted:
     design: Array  # The columns, the intercept first (0 where none was fitted), shape (n, 1 + columns)
     weights: Array | None  # Variance of each outcome at its fitted value, shape (n,); None of an unknown link
     complete: Bools  # Which of all records have no gap
+    persons: AnyArray | None = None  # Whose record each is, as codes of shape (n,); None where each is of another
 
     @cached_property
     def leverage(self) -> Array | None:
@@ -63,12 +64,31 @@ class Fitted:
 
 def leverage_of(design: Array) -> Array:
     """Return how much of each record's fitted value its outcome makes, shape (n,), for columns in any units."""
+    return np.asarray((_base(design) ** 2).sum(axis=1))
+
+
+def leverage_of_persons(design: Array, persons: AnyArray) -> Array:
+    """Return for each record how much of a sum of its person's fitted values the outcomes of that person make at most.
+
+    Of 1, a sum of the person's outcomes, each times a known number, follows. Shape (n,).
+    """
+    base, out = _base(design), np.zeros(len(design))
+    alone = np.bincount(persons, (base**2).sum(axis=1))
+    # The largest eigenvalue of the person's part is at most its trace.
+    for person in np.flatnonzero(alone > NEARLY):
+        own = persons == person
+        out[own] = np.linalg.svd(base[own], compute_uv=False).max() ** 2
+    return out
+
+
+def _base(design: Array) -> Array:
+    """Return orthogonal columns, shape (n, rank), that span those of a design."""
     largest = np.abs(design).max(axis=0, initial=0.0)
     units = design[:, largest > 0] / largest[largest > 0]
     # The space of the columns is the same in any units, and a small one is not lost beside a large one.
     base = np.linalg.svd(units / np.linalg.norm(units, axis=0), full_matrices=False)
     kept = base.S.max(initial=0.0) * len(units) * np.finfo(float).eps < base.S
-    return np.asarray((base.U[:, kept] ** 2).sum(axis=1))
+    return np.asarray(base.U[:, kept])
 
 
 def is_number(effect: Effect, domain: Domain | None) -> bool:
@@ -127,7 +147,7 @@ def certain_outcomes(model: RegressionModel, fitted: Fitted | None, outcomes: An
     It alone makes the fitted value, or has no spread: where columns together are those of one record, their score
     equations state its outcome, under any link, and under a penalty less what that adds. Or it follows from the
     equations of columns of two values, which state the sum of outcomes of each value, and of each combination that they
-    distinguish: if all of them are one.
+    distinguish: if all of them are one. Of a person with several records, a sum of their outcomes follows.
 
     Parameters
     ----------
@@ -149,9 +169,11 @@ def certain_outcomes(model: RegressionModel, fitted: Fitted | None, outcomes: An
         stated = [True, *(every or any(effect.coefficients) for effect in model.effects)]
         equations = fitted.design[:, stated]
         weights = np.ones(len(equations)) if fitted.weights is None else fitted.weights
-        follows |= leverage_of(equations * np.sqrt(weights)[:, None]) > NEARLY
+        weighted = equations * np.sqrt(weights)[:, None]
+        own_part = leverage_of(weighted) if fitted.persons is None else leverage_of_persons(weighted, fitted.persons)
+        follows |= own_part > NEARLY
         for own in (*_sides(model, fitted), *_combinations(equations)):
-            if _of_one_outcome(own, outcomes, model):
+            if _of_one_person(own, fitted.persons) or _of_one_outcome(own, outcomes, model):
                 follows |= own
     return int(follows.sum())
 
@@ -184,6 +206,11 @@ def _combinations(equations: Array) -> Iterator[Bools]:
     rows, codes = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     for code in np.flatnonzero(leverage_of(rows) > WHOLE):
         yield codes.reshape(-1) == code
+
+
+def _of_one_person(own: Bools, persons: AnyArray | None) -> bool:
+    """Return whether some records are of one person, the sum of whose outcomes is known."""
+    return persons is not None and len(np.unique(persons[own])) == 1
 
 
 def _of_one_outcome(own: Bools, outcomes: AnyArray | None, model: RegressionModel) -> bool:

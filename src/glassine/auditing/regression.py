@@ -198,7 +198,10 @@ def _fitted(model: RegressionModel, table: RecordTable, target: str | None) -> F
         # The variance of a positive number grows as its mean squared, which cancels the slope of the link.
         power = {"gamma": 0, "gaussian": 2}.get(model.fit.family, 1)
         weights = np.exp(power * model.scores(rows)[:, 0])
-    return Fitted(design=design, weights=weights, complete=complete)
+    persons = None if table.persons is None else table.persons.codes
+    if persons is not None:  # a record without an identifier is of a person of its own
+        persons = np.where(persons < 0, len(persons) + np.arange(len(persons)), persons)[complete]
+    return Fitted(design=design, weights=weights, complete=complete, persons=persons)
 
 
 def _other_records(model: RegressionModel, fitted: Fitted | None) -> str:
