@@ -432,7 +432,9 @@ def test_midpoints_that_a_learner_rounds_to_single_precision_are_found(placed: P
         placed=placed,
     )
     records = LabelledRecords(as_table(pl.DataFrame({"x": values})), np.zeros(len(values)), None)
-    found = midpoint_attack(ensemble, records, random_state=0).value
+    attack = midpoint_attack(ensemble, records, random_state=0)
+    assert isinstance(attack, Measured)
+    found = attack.value
     beside = {i for start in range(0, 599, 20) for i in (start, start + 1)}
     assert len(found.accused) > len(beside) / 2
     assert set(found.accused) <= beside

@@ -77,7 +77,9 @@ def test_the_house_of_this_package_has_no_circle() -> None:
     # `plots` draws values of nine rooms, and reads the file that a worker of the desk draws; four more import
     # `exports` for a class that shows itself in a notebook.
     # `budget` is asked for time and bytes by audits, copies and trees whose conditions move: three.
-    assert found["arrows between rooms"] <= 210
+    # `tables` says of a file, before an engine reads it, which form it has and what it unpacks to: `records` and `data`
+    # ask it, and it raises errors.
+    assert found["arrows between rooms"] <= 213
 
 
 @pytest.mark.slow

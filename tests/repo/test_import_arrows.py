@@ -27,7 +27,7 @@ ROOMS = [
     ["data"],
     ["records"],
     ["domain"],
-    ["codec", "compiling", "exports", "files", "parquet_pages", "resources", "table_forms"],
+    ["codec", "compiling", "exports", "files", "resources", "tables"],
     ["errors"],
 ]
 RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}

@@ -146,13 +146,13 @@ def nameable_people(model: DecisionTree | RuleList, domain: Domain, secret: Coll
     if not secret:
         return 0
     placed: dict[str, list[Placed]] = {name: [] for name, _ in sorted(secret)}
-    found = set[tuple[str, float]]()
+    at_nodes = set[tuple[str, float]]()
     for name, own in _placed(model, placed.keys()):
         if (name, own[0]) in secret:
             placed[name].append(own)
-            found.add((name, own[0]))
+            at_nodes.add((name, own[0]))
     # A comparison with one value of a number has the thresholds around it, at no one node.
-    for name, bound in set(secret) - found:
+    for name, bound in set(secret) - at_nodes:
         placed[name].append((bound, model.n_records or 0, -math.inf, math.inf))
     return round(sum(_alone(domain, name, own) for name, own in placed.items()))
 

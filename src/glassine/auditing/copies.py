@@ -177,8 +177,8 @@ def _written(model: PublishedModel, domain: Domain | None, name: str, data: byte
             continue
         for declared in (None, domain) if domain is not None else (None,):
             try:
-                shown = form.name == name or (not name and form.read is None)
-                yield form, written(model, form, declared, **(form.options(data) if shown else {}))
+                own = form.name == name or (not name and form.read is None)
+                yield form, written(model, form, declared, **(form.options(data) if own else {}))
             except GlassineError:  # this format does not hold such a model
                 continue
 

@@ -83,8 +83,8 @@ class EnsembleSubject(ModelSubject):
         inputs, stated = replace(inputs, estimator=False), inputs.statements
         read = beside_target(partial(as_ensemble, opened.value), inputs.domain, inputs.target)
         rest = {name: getattr(stated, name) for name in ("learning_rate", "base_rate", "unweighted")}
-        given = None if inputs.table is None else len(inputs.table)
-        ensemble = read.stated(n=stated.n_records, n_given=given, **rest)
+        n_given = None if inputs.table is None else len(inputs.table)
+        ensemble = read.stated(n=stated.n_records, n_given=n_given, **rest)
         facts = cls.given_with(inputs, ensemble.attributes, dict.fromkeys(ensemble.thresholds, NUMBER))
         if facts["comparison"].off_step:
             # Numbers off the step of a domain split as others do.

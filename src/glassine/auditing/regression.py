@@ -309,9 +309,9 @@ def _values(subject: RegressionSubject) -> Fact[FittedValues]:
     certain = certain_outcomes(subject.model, subject.fitted, subject.outcomes)
     if certain:
         number += certain
-        known = "" if subject.model.fit.penalized is False else ", for someone who knows the strength of a penalty"
+        condition = "" if subject.model.fit.penalized is False else ", for someone who knows the strength of a penalty"
         noun = "record" if certain == 1 else "records"
-        reasons += (f"The outcomes of {certain:,} {noun} follow from their columns{known}.",)
+        reasons += (f"The outcomes of {certain:,} {noun} follow from their columns{condition}.",)
     single, unsettled = _baseline(subject)
     if subject.fitted is not None and subject.outcomes is None and subject.model.classes is not None:
         # Without a penalty, a column of one outcome shows: its fitted probabilities are 0 or 1.

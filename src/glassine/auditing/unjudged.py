@@ -180,8 +180,8 @@ def unjudged_kind(data: bytes, error: GlassineError) -> UnjudgedKind | None:
             if detect(data):
                 kind = kind_of(data)
                 # A forest that was not read, for want of trust or a package, is judged once it is.
-                unread = isinstance(error, UnreadableFileError | SkopsNotInstalledError)
-                return None if kind is MEASURED and unread else kind
+                lacking = isinstance(error, UnreadableFileError | SkopsNotInstalledError)
+                return None if kind is MEASURED and lacking else kind
     return None
 
 

@@ -91,11 +91,11 @@ class _AsCsv:
                 raise self.fault
             if len(rows) == ROWS:
                 frames, rows = [*frames, _frame(self.text, rows)], []
-        found = np.array(flags, np.uint8)
-        n_odd = int(np.count_nonzero(found))
-        if self.fault is not None and 2 * n_odd >= len(found):
-            raise self._of_all(n_odd, len(found))
-        return pl.concat([*frames, _frame(self.text, rows)], rechunk=False), found if n_odd else None
+        odd = np.array(flags, np.uint8)
+        n_odd = int(np.count_nonzero(odd))
+        if self.fault is not None and 2 * n_odd >= len(odd):
+            raise self._of_all(n_odd, len(odd))
+        return pl.concat([*frames, _frame(self.text, rows)], rechunk=False), odd if n_odd else None
 
     def _records(self) -> Iterator[tuple[list[str | None], LineFlag]]:
         text, width = self.text, len(self.text.names)
@@ -123,7 +123,7 @@ class _AsCsv:
                     above = start = start + 1
                     continue
                 row, flag = text.fields(line)
-                self._found(
+                self._keep_fault(
                     f"{text.path} cannot be read: the quotes of line {start + 1:,} are malformed",
                     "Write it again with a program for tables.",
                 )
@@ -136,19 +136,19 @@ class _AsCsv:
             flag |= LineFlag.RAGGED
             self.widths[len(fields)] += 1
             n = "1 field" if len(fields) == 1 else f"{len(fields):,} fields"
-            self._found(
+            self._keep_fault(
                 f"{self.text.path} cannot be read: line {line:,} has {n}, and the header has {width:,}",
                 f"Mend that line, or state another {parameter('separator')}.",
             )
         if repaired and any(REPLACED in text for text in fields):
             flag |= LineFlag.REPAIRED
-            self._found(
+            self._keep_fault(
                 f"line {line:,} of {self.text.path} is no text in the encoding {self.text.encoding}",
                 f"Save the file as UTF-8, or state its {parameter('encoding')}.",
             )
         return [*fields[:width], *[None] * (width - len(fields))], flag
 
-    def _found(self, why: str, remedy: str) -> None:
+    def _keep_fault(self, why: str, remedy: str) -> None:
         if self.fault is None:
             self.fault = UnreadableFileError(f"{why}.", remedy=remedy, path=self.text.path)
 

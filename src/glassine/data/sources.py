@@ -21,7 +21,7 @@ from glassine.records.headers import CsvDialect, RecordsFile, open_text
 from glassine.records.limits import check_parquet, check_text
 from glassine.records.lines import BLOCK, WINDOWS, DelimitedText, LineFlags
 from glassine.records.purpose import Purpose
-from glassine.table_forms import check_form
+from glassine.tables.table_forms import check_form
 
 
 def read_table(

@@ -268,8 +268,8 @@ def conformed(model: M, domain: Domain | None) -> M:
         return model
     # A threshold that no missing value satisfies is in the terms of every domain, and most conditions are such.
     spoken = [literal for literal in model.literals if literal.missing or not isinstance(literal, Between)]
-    known = [literal for literal in spoken if literal.attribute in domain]
-    plain = {literal: new for literal in known if (new := _declared(literal, domain)) is not literal}
+    declared = [literal for literal in spoken if literal.attribute in domain]
+    plain = {literal: new for literal in declared if (new := _declared(literal, domain)) is not literal}
     if plain:
         model = rewritten(model, literals=plain)
     check_conditions(model, domain)

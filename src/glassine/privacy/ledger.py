@@ -409,8 +409,8 @@ def _check_left(account: Account, dataset: str, asked: Fraction, asked_delta: Fr
         "delta": (account.remaining_delta, asked_delta, left_delta),
     }
     short = [
-        f"{name} {shown} is left, and {decimal_above(needed)} is needed"
-        for name, (remaining, needed, shown) in lacking.items()
+        f"{name} {left} is left, and {decimal_above(needed)} is needed"
+        for name, (remaining, needed, left) in lacking.items()
         if needed > remaining
     ]
     raise BudgetExceededError(

@@ -13,7 +13,6 @@ import narwhals as nw
 from glassine.domain.attributes import Attribute, Integer, Real
 from glassine.domain.prefixes import GAP_TEXTS
 from glassine.errors import UnreadableFileError
-from glassine.parquet_pages import check_plain, texts_as_bytes
 from glassine.records.cells import Plain
 from glassine.records.columns import is_column, values_of
 from glassine.records.headers import EXCEL, RecordsFile, open_text
@@ -21,7 +20,8 @@ from glassine.records.limits import check_parquet, check_text, check_texts
 from glassine.records.lines import DelimitedText
 from glassine.records.purpose import Purpose
 from glassine.records.scalars import number_of
-from glassine.table_forms import check_form
+from glassine.tables.parquet_pages import check_plain, texts_as_bytes
+from glassine.tables.table_forms import check_form
 
 if TYPE_CHECKING:
     import polars as pl

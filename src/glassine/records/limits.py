@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from glassine.parquet_pages import unpacked
 from glassine.records.lines import DelimitedText
 from glassine.records.purpose import Purpose
 from glassine.resources import current
+from glassine.tables.parquet_pages import unpacked
 
 if TYPE_CHECKING:
     import polars as pl

@@ -154,8 +154,8 @@ def _people(shared: Shared, n: int | None) -> tuple[int | None, int | None, str]
     counts = _counts(shared, first, lists, totals) if shared.binary else None
     sizes = [totals[i] or 0 for i in leaves]
     for listed in (sizes, *([counts[i][k] for i in leaves] for k in (0, 1) if counts is not None)):
-        common, held = math.gcd(*listed), sum(1 for size in listed if size)
-        if common > 1 and common ** (1 - held) < CHANCE:
+        common, n_full = math.gcd(*listed), sum(1 for size in listed if size)
+        if common > 1 and common ** (1 - n_full) < CHANCE:
             return (
                 None,
                 None,
