@@ -73,7 +73,7 @@ class RecordTable(Opened):
     declared : mapping of str to Attribute
         The attributes by which :attr:`arrays` reads columns; other columns are as they are.
     lines : ndarray of uint8, shape (n,), or None
-        What is odd about the line of each, a :class:`~glassine.records.lines.LineFlag`; None where none is odd.
+        What is odd about the line of each, a ``LineFlag``; None where none is odd.
 
     Examples
     --------
