@@ -22,8 +22,8 @@ def test_the_sentence_names_the_strongest_attack() -> None:
     page = attack_page(MEMBERSHIP)
     assert page.sentence == (
         "The gap attack flags 8.8 (3.1 to 15.2) percentage points more of the members than of the non-members. That is "
-        "beyond chance (p = 0.001 after correction for 1 attack). Within a class, averaged over the classes, no attack "
-        "on the leaf of one record exceeds 6.0 points here (V = 0.530). Thresholds identify 60 records of the training "
+        "beyond chance (p = 0.001 after correction for 1 attack). Within a class, no attack "
+        "on the leaf of one record exceeds 6.0 points on average (V = 0.530). Thresholds identify 60 records of the training "
         "data, none wrongly."
     )
     section = page.section("members")
@@ -46,8 +46,8 @@ def test_the_advantage_of_the_strongest_attack_is_one_figure_everywhere() -> Non
     assert view.sentence == (
         "The strongest of 2 attacks is the midpoint attack. It flags 1.0 (0.0 to 2.0) percentage "
         "points more of the members than of the non-members. That is beyond chance (p = 0.002 after correction for 2 "
-        "attacks). What is beyond chance is what the gap attack finds. Within a class, averaged over the classes, no "
-        "attack on the leaf of one record exceeds 6.0 points here (V = 0.530)."
+        "attacks). What is beyond chance is what the gap attack finds. Within a class, no "
+        "attack on the leaf of one record exceeds 6.0 points on average (V = 0.530)."
     )
     for text in (render_text(finding), render_html(attack_page(finding, title="Attacks"))):
         assert "0.004 (" in text

@@ -85,7 +85,10 @@ class EnsembleSubject(ModelSubject):
         rest = {name: getattr(stated, name) for name in ("learning_rate", "base_rate", "unweighted")}
         n_given = None if inputs.table is None else len(inputs.table)
         ensemble = read.stated(n=stated.n_records, n_given=n_given, **rest)
-        facts = cls.given_with(inputs, ensemble.attributes, dict.fromkeys(ensemble.thresholds, NUMBER))
+        # A forest that was fitted on arrays has names of its own, and takes columns by their places.
+        columns = () if inputs.table is None else inputs.table.names
+        recipe = {name: NUMBER for name in ensemble.thresholds if name in columns}
+        facts = cls.given_with(inputs, ensemble.attributes, recipe)
         if facts["comparison"].off_step:
             # Numbers off the step of a domain split as others do.
             facts |= {"mismatch": "", "odd": ()}

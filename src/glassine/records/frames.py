@@ -7,7 +7,7 @@ from typing import Any
 TYPES = {"Boolean", "Categorical", "Enum", "Float64", "Int8", "Int64", "Int128", "Null", "Object", "String"}
 TYPES |= {"UInt32", "UInt128", "DataFrame", "DataType", "Series", "Expr"}
 FUNCTIONS = {"all", "concat", "exceptions", "first", "from_arrow", "int_range"}
-FUNCTIONS |= {"read_csv", "read_parquet", "read_parquet_schema", "select", "when"}
+FUNCTIONS |= {"read_csv", "read_parquet", "read_parquet_schema", "when"}
 """What the rooms of records use. A library that looks for another name in every loaded module imports nothing here."""
 
 

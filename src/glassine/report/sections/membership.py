@@ -159,8 +159,8 @@ def membership_sentence(finding: MembershipFinding) -> str:
     if finding.vulnerability is not None:
         cap = max(0.0, 2 * finding.vulnerability - 1)
         text += (
-            " Within a class, averaged over the classes, no attack on the leaf of one record exceeds "
-            f"{100 * cap:.1f} points here (V = {finding.vulnerability:.3f})."
+            f" Within a class, no attack on the leaf of one record exceeds {100 * cap:.1f} points on average "
+            f"(V = {finding.vulnerability:.3f})."
         )
     if finding.accused:
         text += f" Thresholds identify {wording.people(finding.accused)} of the training data{_wrongly(finding)}."
