@@ -23,8 +23,8 @@ def test_the_sentence_names_the_strongest_attack() -> None:
     assert page.sentence == (
         "The gap attack flags 8.8 (3.1 to 15.2) percentage points more of the members than of the non-members. That is "
         "beyond chance (p = 0.001 after correction for 1 attack). Within a class, no attack "
-        "on the leaf of one record exceeds 6.0 points on average (V = 0.530). Thresholds identify 60 records of the training "
-        "data, none wrongly."
+        "on the leaf of one record exceeds 6.0 points on average (V = 0.530). Thresholds identify 60 records of the "
+        "training data, none wrongly."
     )
     section = page.section("members")
     assert list(states(section).values()) == ["found members", "not measured"]
