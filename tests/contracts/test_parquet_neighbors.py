@@ -20,6 +20,7 @@ from glassine.domain import Attribute, Category, Domain, Integer, Real
 from glassine.errors import UnreadableFileError
 from glassine.records import Reader, read, schema
 from glassine.records.columns import values_of
+from glassine.records.files import columns_of_file
 from glassine.records.headers import CsvDialect, RecordsFile
 from glassine.records.purpose import Purpose
 
@@ -189,3 +190,20 @@ def test_ordinary_fits_refuse_texts_that_are_no_utf8(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError, match="invalid UTF-8") as raised:
         read_table(RecordsFile(path=path), Purpose.ORDINARY)
     assert "Write its texts in UTF-8" in str(raised.value)
+
+
+def test_a_damaged_footer_is_said_as_such_before_a_private_fit_is_charged(tmp_path: Path) -> None:
+    """Engines pass over some damage that the check for encrypted columns meets."""
+    path = tmp_path / "records.parquet"
+    pq.write_table(pa.table({"x": ["a", "b"] * 50, "y": range(100)}), path)
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    size, refused = int.from_bytes(whole[-8:-4], "little"), 0
+    for _ in range(400):
+        damaged = bytearray(whole)
+        damaged[len(whole) - 8 - int(rng.integers(1, size))] = int(rng.integers(256))
+        path.write_bytes(damaged)
+        try:
+            columns_of_file(RecordsFile(path=path))
+        except UnreadableFileError as error:
+            refused += "footer" in str(error)
+    assert refused > 0

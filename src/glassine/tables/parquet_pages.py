@@ -20,6 +20,8 @@ SIZES = {BYTE: 1, DOUBLE: 8, UUID: 16}
 """Kinds of values in Thrift's compact protocol, and the bytes of those of one size."""
 SCHEMA = 2
 """Field of a footer: its columns."""
+DAMAGES = (IndexError, KeyError, TypeError, ValueError)
+"""What reading of bytes that are no footer ends in."""
 TEXTS = {(6, 0): 20 << 1, (10, 0x1C): 0xDC}
 """What declares a column as text, by field and byte of its value, and what declares it as bytes in its place (BSON)."""
 
@@ -42,10 +44,8 @@ def unpacked(data: bytes, path: Path) -> tuple[int, int]:
         # The path of a column in lists or structures has several names.
         pages = (page for chunk in chunks if len(chunk[3]) == 1 for page in _pages(data, chunk))
         size = sum(group[3] for group in groups), sum(pages)
-    except (IndexError, KeyError, TypeError, ValueError):
-        raise UnreadableFileError(
-            f"the footer of {path}, or the header of a page, cannot be read.", remedy="Write it again.", path=path
-        ) from None
+    except DAMAGES:
+        raise _damaged(path) from None
     if encrypted:
         raise _encrypted(path)
     return size
@@ -91,13 +91,22 @@ def _fields(data: bytes, at: int) -> Iterator[tuple[int, int]]:
 
 
 def check_plain(path: Path) -> None:
-    """Raise UnreadableFileError if columns of a file are encrypted, by its footer alone, which can be read."""
+    """Raise UnreadableFileError if columns of a file are encrypted, or its footer is none; no page is read."""
     with path.open("rb") as stream:
         end = stream.seek(-TAIL, SEEK_END)
         stream.seek(end - int.from_bytes(stream.read(4), "little"))
-        footer, _ = _structure(stream.read(end - stream.tell()), 0, 0)
+        try:
+            footer, _ = _structure(stream.read(end - stream.tell()), 0, 0)
+        except DAMAGES:
+            raise _damaged(path) from None
     if ENCRYPTION in footer:
         raise _encrypted(path)
+
+
+def _damaged(path: Path) -> UnreadableFileError:
+    return UnreadableFileError(
+        f"the footer of {path}, or the header of a page, cannot be read.", remedy="Write it again.", path=path
+    )
 
 
 def _encrypted(path: Path) -> UnreadableFileError:
