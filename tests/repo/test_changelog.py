@@ -11,6 +11,8 @@ KINDS = {"Privacy-relevant", "Added", "Changed", "Deprecated", "Removed", "Fixed
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text()
 MOST_WORDS = 300
 """Words of what is relevant to privacy in one release: a reader of it must decide what to do."""
+MOST_WORDS_OF_ALL = 700
+"""Words of one release: a page. What happened between two commits that nobody has stays in git."""
 RELEASE = re.compile(r"^## \[(?P<version>\d+\.\d+\.\d+)\] - (?:Unreleased|\d{4}-\d{2}-\d{2})$")
 
 
@@ -37,3 +39,8 @@ def test_what_is_relevant_to_privacy_is_short_and_said_once() -> None:
         leads = re.findall(r"^\*\*(.*?)\*\*", part, flags=re.MULTILINE)
         assert leads, "each paragraph begins with what to do, or with what it is about"
         assert len(set(leads)) == len(leads), leads
+
+
+def test_a_release_is_one_page() -> None:
+    for release in re.split(r"^## ", CHANGELOG, flags=re.MULTILINE)[1:]:
+        assert len(release.split()) <= MOST_WORDS_OF_ALL, f"{release.splitlines()[0]}: {len(release.split())} words"
