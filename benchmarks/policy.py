@@ -39,7 +39,8 @@ from glassine import Binary, Category, Domain, Integer, Policy, Real, as_model, 
 from glassine.attacks.membership.confidence_intervals import clopper_pearson  # noqa: E402
 from glassine.attacks.membership.midpoint import midpoint_attack  # noqa: E402
 from glassine.attacks.outcome import Measured  # noqa: E402
-from glassine.auditing.inputs import AuditSettings, Statements  # noqa: E402
+from glassine.auditing.audit_settings import AuditSettings  # noqa: E402
+from glassine.auditing.statements import Statements  # noqa: E402
 from glassine.domain.attributes import Attribute  # noqa: E402
 from glassine.domain.grid import public_grid  # noqa: E402
 from glassine.models import DecisionTree, Evidence  # noqa: E402

@@ -48,7 +48,7 @@ from glassine import Binary, Category, DecisionTree, Domain, Integer, Real, as_m
 from glassine.attacks.membership.counts import count_attack  # noqa: E402
 from glassine.attacks.membership.midpoint import midpoint_attack  # noqa: E402
 from glassine.attacks.outcome import Measured  # noqa: E402
-from glassine.auditing.inputs import AuditSettings  # noqa: E402
+from glassine.auditing.audit_settings import AuditSettings  # noqa: E402
 from glassine.data import Sample  # noqa: E402
 from glassine.domain.grid import public_grid  # noqa: E402
 from glassine.learners import (  # noqa: E402

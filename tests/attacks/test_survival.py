@@ -18,7 +18,7 @@ from glassine.attacks.membership.survival import (
 )
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
 from glassine.auditing import Check
-from glassine.auditing.inputs import MembershipSettings
+from glassine.auditing.audit_settings import MembershipSettings
 from glassine.data.labels import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.models import Effect, FitStatistics, Power, RegressionModel

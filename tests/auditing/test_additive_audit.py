@@ -17,8 +17,8 @@ import pytest
 from glassine import audit as by_default
 from glassine import parse_rules
 from glassine.attacks.outcome import About, Below
+from glassine.auditing.audit_settings import AuditSettings, MembershipSettings
 from glassine.auditing.findings import Findings
-from glassine.auditing.inputs import AuditSettings, MembershipSettings
 from glassine.auditing.schema import schema
 from glassine.data import infer_domain
 from glassine.domain import Category, Domain, Integer, Real

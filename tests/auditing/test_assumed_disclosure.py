@@ -10,8 +10,8 @@ import pytest
 
 from glassine import AuditSettings, Category, Domain, Integer, Policy, audit, infer_sensitive, parse_rules, scrub
 from glassine.attacks import Adversary
+from glassine.auditing.audit_settings import DisclosureSettings
 from glassine.auditing.findings.disclosure import DisclosureFinding
-from glassine.auditing.inputs import DisclosureSettings
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.learners import MultiwayTreeClassifier
 from glassine.models import AdditiveModel, NumericBins, Term

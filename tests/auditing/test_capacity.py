@@ -18,8 +18,9 @@ from sklearn.tree import DecisionTreeClassifier
 from glassine import Domain, Policy, as_model, audit, parse_rules, scrub
 from glassine.attacks.outcome import Measured, NotApplicable
 from glassine.auditing import Findings
+from glassine.auditing.audit_settings import AuditSettings
 from glassine.auditing.capacity import figures_of, outside, question_of, questions_of, stated_class
-from glassine.auditing.inputs import AuditSettings, StatedClass, Statements
+from glassine.auditing.statements import StatedClass, Statements
 from glassine.capacity import AverageCase, average_case, tree_bits
 from glassine.data import Sample
 from glassine.domain import Between, Binary, Category, Integer, OneOf, Real

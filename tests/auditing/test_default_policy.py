@@ -16,12 +16,13 @@ from glassine import DecisionTree, Domain, Integer, Policy, Real, as_model, audi
 from glassine.attacks.membership.midpoint import midpoint_attack
 from glassine.attacks.outcome import Below, Measured
 from glassine.attacks.value_leakage import leak_values, thresholds_of
+from glassine.auditing.audit_settings import AuditSettings
 from glassine.auditing.criterion import Check
 from glassine.auditing.facts import Case, OutcomeCells
 from glassine.auditing.findings import AttackFinding, Findings
-from glassine.auditing.inputs import AuditSettings, Statements
 from glassine.auditing.judging import judge
 from glassine.auditing.policy import NAMED
+from glassine.auditing.statements import Statements
 from glassine.auditing.suppression import Suppression
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidParameterError, InvalidPolicyError

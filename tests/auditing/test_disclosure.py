@@ -22,8 +22,8 @@ from glassine import parse_rules
 from glassine.attacks.disclosure import Adversary, infer_sensitive
 from glassine.attacks.outcome import About, Failed, NotApplicable
 from glassine.auditing.api import audit
+from glassine.auditing.audit_settings import AuditSettings
 from glassine.auditing.findings import Check, DisclosureFinding, Findings
-from glassine.auditing.inputs import AuditSettings
 from glassine.auditing.policy import Policy
 from glassine.auditing.schema import schema
 from glassine.data import infer_domain

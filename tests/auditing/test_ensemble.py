@@ -23,10 +23,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from glassine import AuditSettings, Domain, Policy, Real, audit, scrub
 from glassine.attacks.membership.midpoint import midpoint_attack
 from glassine.attacks.outcome import Failed, Measured
+from glassine.auditing.audit_settings import MembershipSettings
 from glassine.auditing.ensemble import EnsembleSubject
 from glassine.auditing.findings import Findings
-from glassine.auditing.inputs import MembershipSettings, Statements
 from glassine.auditing.shadow_ensembles import MOST_TREES, describe_shadows, shadow_ensemble
+from glassine.auditing.statements import Statements
 from glassine.data.labels import Sample
 from glassine.data.record_table import as_table
 from glassine.domain.single import single_sides

@@ -13,9 +13,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine import AuditSettings, Category, Domain, Integer, Policy, as_model
-from glassine.auditing.inputs import Statements
 from glassine.auditing.schema import schema
 from glassine.auditing.several_models import SeveralModels
+from glassine.auditing.statements import Statements
 from glassine.data import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.models import Guarantee

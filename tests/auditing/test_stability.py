@@ -13,7 +13,8 @@ import pytest
 from glassine import Domain, Policy, audit
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
 from glassine.auditing import stability
-from glassine.auditing.inputs import AuditSettings, StatedClass, Statements
+from glassine.auditing.audit_settings import AuditSettings
+from glassine.auditing.statements import StatedClass, Statements
 from glassine.capacity import LearnedCode, conditional_bits, design_bits, retrained
 from glassine.domain import Binary
 from glassine.errors import InvalidParameterError

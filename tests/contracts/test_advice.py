@@ -22,7 +22,7 @@ import glassine
 from glassine import audit, learners, surrogates
 from glassine.auditing import AuditSettings
 from glassine.auditing.findings import Findings
-from glassine.auditing.inputs import Statements
+from glassine.auditing.statements import Statements
 from glassine.cli import naming, steps
 from glassine.formats import formats, load_judged, load_model
 from glassine.scrubbing import ScrubResult

@@ -13,7 +13,7 @@ import skops.io
 from sklearn.tree import DecisionTreeClassifier, export_graphviz, export_text
 
 from glassine import AuditSettings, Domain, Real, audit
-from glassine.auditing.inputs import Statements
+from glassine.auditing.statements import Statements
 from glassine.formats import load_model, to_pmml, to_sklearn, to_text, write_model
 from glassine.models import DecisionTree, RuleList
 from tests.formats.reading import read_cells

@@ -16,9 +16,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import Domain, as_model, audit
+from glassine.auditing.audit_settings import AuditSettings
 from glassine.auditing.criterion import Check
 from glassine.auditing.findings import Findings
-from glassine.auditing.inputs import AuditSettings, Statements
+from glassine.auditing.statements import Statements
 from glassine.formats import load_file
 from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.learners import OptimalRuleListClassifier, OptimalTreeClassifier, OptimalTreeRegressor

@@ -13,8 +13,8 @@ import pytest
 from glassine.attacks.disclosure import infer_sensitive
 from glassine.attacks.disclosure.remedies import Remedies, measure_remedies
 from glassine.auditing.api import audit
+from glassine.auditing.audit_settings import AuditSettings
 from glassine.auditing.findings import Check, InputFile
-from glassine.auditing.inputs import AuditSettings
 from glassine.auditing.policy import Policy
 from glassine.learners import MultiwayTreeClassifier
 from glassine.models.svg import ticks

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from glassine.auditing.api import audit
+from glassine.auditing.audit_settings import AuditSettings
 from glassine.auditing.findings import Findings
-from glassine.auditing.inputs import AuditSettings
 from glassine.domain import Category, Domain, Real
 from glassine.report import release_page, render_html, render_text
 from glassine.report.blocks import RowNumbers

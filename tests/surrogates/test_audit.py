@@ -17,8 +17,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine.attacks import Measured, NotApplicable, reconstruct
 from glassine.attacks.outcome import Below
+from glassine.auditing.audit_settings import AuditSettings
 from glassine.auditing.findings import Findings
-from glassine.auditing.inputs import AuditInputs, AuditSettings
+from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.release import ReleaseSubject
 from glassine.auditing.release_attacks import PublishedAnswers, gaps_of, midpoints_of
 from glassine.auditing.release_inputs import DECISIONS, TRUE, inputs_of_fit

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from glassine.auditing.api import audit
-from glassine.auditing.inputs import AuditSettings
+from glassine.auditing.audit_settings import AuditSettings
 from glassine.data import Sample
 from glassine.domain import Domain, Integer
 from glassine.errors import BlackBoxError, InvalidDataError

@@ -1,10 +1,10 @@
 from glassine.auditing.api import audit as audit
+from glassine.auditing.audit_settings import AuditSettings as AuditSettings
+from glassine.auditing.audit_settings import DisclosureSettings as DisclosureSettings
+from glassine.auditing.audit_settings import MembershipSettings as MembershipSettings
 from glassine.auditing.criterion import Check as Check
 from glassine.auditing.criterion import Criterion as Criterion
 from glassine.auditing.findings import Findings as Findings
-from glassine.auditing.inputs import AuditSettings as AuditSettings
-from glassine.auditing.inputs import DisclosureSettings as DisclosureSettings
-from glassine.auditing.inputs import MembershipSettings as MembershipSettings
 from glassine.auditing.policy import Policy as Policy
 from glassine.auditing.remedy import Remedy as Remedy
 from glassine.auditing.several_models import SeveralModels as SeveralModels

@@ -31,9 +31,7 @@ from glassine.auditing.findings import (
     ModelSummary,
     TermFinding,
 )
-from glassine.auditing.inputs import (
-    AuditInputs,
-)
+from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.model_subject import ModelSubject
 from glassine.auditing.size_criteria import SMALLEST_LEAF
 from glassine.auditing.subject import OpenedModel, Raw

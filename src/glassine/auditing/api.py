@@ -9,9 +9,10 @@ from importlib import import_module
 from typing import Any
 
 from glassine.attacks.outcome import RecordNote
+from glassine.auditing.audit_settings import DEFAULTS, AuditSettings
 from glassine.auditing.describe import relied_on
 from glassine.auditing.findings import Findings
-from glassine.auditing.inputs import DEFAULTS, AuditInputs, AuditSettings
+from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.samples import known_names, read_samples
 from glassine.auditing.subject import OpenedModel, Subject, examine

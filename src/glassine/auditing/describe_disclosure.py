@@ -19,6 +19,7 @@ from glassine.attacks.disclosure.remedies import Remedies, class_tables, measure
 from glassine.attacks.membership.outputs import generator
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.remedy_table import DisclosureRemedy, RemedyTable, figures_of
+from glassine.auditing.audit_settings import DisclosureSettings
 from glassine.auditing.disclosure import UNSTATED, Inferred, SensitiveQuestion, column_of
 from glassine.auditing.findings.disclosure import (
     CertainFinding,
@@ -31,7 +32,7 @@ from glassine.auditing.findings.disclosure import (
     SubgroupFinding,
     TruthFinding,
 )
-from glassine.auditing.inputs import AuditInputs, DisclosureSettings
+from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.suppression import Suppression
 from glassine.data.labels import subgroups
 from glassine.data.record_table import RecordTable, as_table

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.auditing.audit_settings import AuditSettings
 from glassine.auditing.describe import LONGEST
 from glassine.auditing.findings import NO_SENSITIVE
-from glassine.auditing.inputs import AuditSettings
 from glassine.data.record_table import RecordTable, as_table
 from glassine.data.record_table import columns as read_columns
 from glassine.domain import Category, Domain

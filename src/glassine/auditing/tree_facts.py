@@ -23,7 +23,7 @@ from glassine.auditing.facts import (
     Thresholds,
     is_unclaimed,
 )
-from glassine.auditing.inputs import Statements
+from glassine.auditing.statements import Statements
 from glassine.domain import Integer, Real
 from glassine.domain.grid import is_candidate
 from glassine.errors import InvalidDataError

@@ -29,10 +29,7 @@ from glassine.auditing.findings import (
     ReconstructionFinding,
     SubgroupBitsFinding,
 )
-from glassine.auditing.inputs import (
-    AuditInputs,
-    on_shared,
-)
+from glassine.auditing.inputs import AuditInputs, on_shared
 from glassine.auditing.reconstruction import (
     Rows,
     align,

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from glassine.auditing.api import audit
+from glassine.auditing.audit_settings import AuditSettings
 from glassine.auditing.criterion import joined
 from glassine.auditing.describe import describe_guarantee, relied_on
 from glassine.auditing.findings import Findings
-from glassine.auditing.inputs import AuditSettings
 from glassine.auditing.policy import Policy
 from glassine.auditing.remedy import Remedy
 from glassine.data.labels import Sample

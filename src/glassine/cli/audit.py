@@ -298,7 +298,7 @@ def _check_holdout(options: AuditOptions) -> None:
 
 def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit, tested_by
-    from glassine.auditing.inputs import MembershipSettings
+    from glassine.auditing.audit_settings import MembershipSettings
     from glassine.formats import write_clean
     from glassine.formats.loading import beside_target
     from glassine.models import TreeEnsemble

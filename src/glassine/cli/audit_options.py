@@ -44,8 +44,9 @@ from glassine.errors import InvalidParameterError, UnreadableFileError
 from glassine.files import write_json, write_text
 
 if TYPE_CHECKING:
+    from glassine.auditing.audit_settings import AuditSettings, DisclosureSettings
     from glassine.auditing.findings import Findings, SignOff
-    from glassine.auditing.inputs import AuditSettings, DisclosureSettings, StatedClass, Statements
+    from glassine.auditing.statements import StatedClass, Statements
 
 FORMATS = ("acro", "junit", "plain", "sarif", "summary")
 FOR_CHECKERS = ("acro", "plain")
@@ -207,7 +208,7 @@ class DisclosureOptions(OptionGroup, heading="Disclosure of the attribute that a
 
     def settings(self, *, alone: bool) -> DisclosureSettings | None:
         """Return the assumptions, if some are stated or the attack is all that is asked for."""
-        from glassine.auditing.inputs import DisclosureSettings
+        from glassine.auditing.audit_settings import DisclosureSettings
 
         if not self.remedies and (self.time_limit is not None or self.resume is not None):
             option = "--resume" if self.time_limit is None else "--time-limit"
@@ -263,7 +264,7 @@ class ClassOptions(OptionGroup, heading=STATED):
     @property
     def value(self) -> StatedClass | None:
         """The class that is stated, if one is."""
-        from glassine.auditing.inputs import StatedClass
+        from glassine.auditing.statements import StatedClass
 
         if self.depth is not None or self.rules is not None:
             return StatedClass(**filled_in(self, "class_models"), models=self.class_models)
@@ -297,7 +298,7 @@ class StatementOptions(OptionGroup, heading=STATED):
     @property
     def value(self) -> Statements:
         """What is stated."""
-        from glassine.auditing.inputs import Statements
+        from glassine.auditing.statements import Statements
 
         return Statements(**filled_in(self, "stated_class"), stated_class=self.stated_class.value)
 
@@ -410,7 +411,7 @@ class AuditOptions(OptionGroup):
 
     def settings(self, **own: Any) -> AuditSettings:
         """Return the settings that audits of every kind take, and further ones of one kind."""
-        from glassine.auditing.inputs import AuditSettings
+        from glassine.auditing.audit_settings import AuditSettings
 
         return AuditSettings(
             measurements=self.measurements,

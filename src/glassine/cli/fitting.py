@@ -422,7 +422,7 @@ def report_on(
 ) -> Findings:
     """Audit the written model, write the report, and return it. Of a private model it never sees the data."""
     from glassine.auditing.api import audit
-    from glassine.auditing.inputs import AuditSettings
+    from glassine.auditing.audit_settings import AuditSettings
     from glassine.auditing.policy import Policy
     from glassine.formats import load_file
 

@@ -365,7 +365,8 @@ def _together(
     several: SeveralModels, domain: Domain, data: Any, policy: Policy, progress: Callable[[str], None]
 ) -> tuple[JointReconstruction, Findings]:
     """Return what the models reveal together, no count suppressed, and the audit of that."""
-    from glassine.auditing.inputs import AuditInputs, AuditSettings
+    from glassine.auditing.audit_settings import AuditSettings
+    from glassine.auditing.inputs import AuditInputs
     from glassine.auditing.several import SeveralSubject
     from glassine.auditing.subject import examine
 

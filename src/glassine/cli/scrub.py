@@ -111,8 +111,8 @@ def scrub_command(
     """
     from glassine.attacks.outcome import RecordNote
     from glassine.auditing.api import audit
+    from glassine.auditing.audit_settings import AuditSettings
     from glassine.auditing.describe import describe_guarantee, relied_on
-    from glassine.auditing.inputs import AuditSettings
     from glassine.formats import ModelFile, write_model
     from glassine.formats.canonical import as_written
     from glassine.formats.judged import just_written

@@ -15,8 +15,8 @@ import numpy as np
 from markupsafe import Markup
 
 from glassine.auditing.api import audit
+from glassine.auditing.audit_settings import AuditSettings
 from glassine.auditing.findings import Findings
-from glassine.auditing.inputs import AuditSettings
 from glassine.auditing.policy import Policy
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, check_choice, parameter
