@@ -15,7 +15,7 @@ import typer
 
 from glassine.cli.compare import MODELS
 from glassine.cli.entry import application
-from glassine.cli.options import names_one_file
+from glassine.cli.grouped_commands import names_one_file
 from tests.cli.running import Run
 
 

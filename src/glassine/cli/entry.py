@@ -19,8 +19,8 @@ from typer.core import TyperGroup
 
 from glassine import __version__
 from glassine.cli.deferring import deferred
+from glassine.cli.grouped_commands import GroupedCommand, command, without_validators
 from glassine.cli.naming import DRAFTING, nearest
-from glassine.cli.options import GroupedCommand, command, without_validators
 from glassine.cli.process import STANDING, Interrupted, conclude
 from glassine.cli.progress import announce_compilation
 from glassine.cli.writing import drop_output, say, tell
