@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,14 @@ from glassine.auditing.shadow_ensembles import MOST_TREES, describe_shadows, sha
 from glassine.auditing.statements import Statements
 from glassine.data.labels import Sample
 from glassine.data.record_table import as_table
+from glassine.domain import OneOf
 from glassine.domain.single import single_sides
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError
 from glassine.formats import EnsembleFile, as_ensemble, load_judged, write_clean
+from glassine.formats.boosted.xgboost import ensemble_from_xgboost
 from glassine.formats.canonical import as_written
-from glassine.models import TreeEnsemble
+from glassine.formats.ensembles import common_weight
+from glassine.models import Branch, DecisionTree, Evidence, Node, TreeEnsemble
 from glassine.models.implied import FIT, advantage_of_parameters
 from glassine.report import render_html, render_text
 from tests.formats.test_ensembles import FILES, TABLE, N
@@ -380,6 +384,56 @@ def test_the_page_of_a_file_says_what_it_gives_away(tmp_path: Path) -> None:
     assert "number of positive outcomes" in page
     assert "Learning rate" in page
     assert findings.model.kind == "ensemble"
+
+
+@pytest.fixture
+def weighted() -> EnsembleFile:
+    """Trees of numbers with the same small leaf, of four records that weigh 5 each, as the sums of XGBoost's files."""
+    data: Any = json.loads((FILES / "xgboost_counts.json").read_text())
+    learner = data["learner"]
+    learner["objective"] = {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}}
+    learner["learner_model_param"]["base_score"], learner["feature_names"] = "0", NAMES
+    trees = learner["gradient_booster"]["model"]["trees"]
+    for tree in trees:
+        tree |= {"left_children": [1, -1, -1], "right_children": [2, -1, -1], "split_indices": [0, 0, 0]}
+        tree |= {"split_conditions": [0.5, -0.1, 0.1], "default_left": [0, 0, 0], "split_type": [0, 0, 0]}
+        tree |= {"base_weights": [0.0, -1.0, 1.0], "loss_changes": [2.0, 0, 0], "sum_hessian": [3000.0, 2980.0, 20.0]}
+        tree |= {"parents": [2**31 - 1, 0, 0]}
+    read, file = ensemble_from_xgboost(data), load_judged(FILES / "xgboost_counts.json")
+    assert read is not None
+    assert isinstance(file, EnsembleFile)
+    return dataclasses.replace(file, model=read)
+
+
+def test_sums_of_weights_of_few_leaves_are_no_records(weighted: EnsembleFile) -> None:
+    rows = {"x0": np.repeat([0.0, 1.0], [596, 4]), "x1": np.zeros(600), "x2": np.zeros(600), "y": np.arange(600.0)}
+
+    def found(data: Any = None, **stated: Any) -> str:
+        settings = AuditSettings(statements=Statements(**stated))
+        target = None if data is None else "y"
+        findings = audit(weighted, data, target, policy=Policy(smallest_leaf=10), settings=settings)
+        return statuses(findings)["smallest_leaf"]
+
+    # Two sizes that share a factor prove nothing; another number of records than the file's says that they weigh more.
+    assert weighted.model.weights == ""
+    assert found() == found(n_records=600) == found(n_records=3000) == "unknown"
+    assert found(rows, n_records=600) == "fail"
+    assert found(unweighted=True) == "pass"
+
+
+def test_sums_of_weights_of_many_leaves_contradict_that_there_were_none() -> None:
+    assert common_weight([[20, 2980], [20, 2980]]) == 1  # what the same leaves say again is no evidence
+    tree = DecisionTree(
+        nodes=(
+            Node(branches=tuple(Branch(OneOf("a", (str(i),)), i + 1) for i in range(8))),
+            *(Node(evidence=Evidence(total=5 * (i + 2))) for i in range(8)),
+        ),
+        attributes=("a",),
+        sizes="derived",
+    )
+    assert statuses(audit(tree, policy=Policy(smallest_leaf=10)))["smallest_leaf"] == "unknown"
+    with pytest.raises(InvalidParameterError, match="multiples of 5"):
+        audit(tree, settings=AuditSettings(statements=Statements(unweighted=True)))
 
 
 def test_covers_of_xgboost_may_be_sums_of_weights() -> None:

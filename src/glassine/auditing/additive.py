@@ -41,10 +41,12 @@ from glassine.auditing.tree_figures import INFERRED, MISMATCH
 from glassine.auditing.trees import TREE_MEASUREMENTS, attack_members
 from glassine.data.record_table import RecordTable
 from glassine.domain import Integer, Real
+from glassine.domain.grid import unround
 from glassine.formats.json import fingerprint
 from glassine.models import AdditiveModel
 from glassine.models.additive import score_meaning, summarize_model, typed_scores
 from glassine.models.additive_scores import recipe_of
+from glassine.models.bins import NumericBins
 from glassine.models.editing import revert
 from glassine.models.implied import advantage_of_parameters
 from glassine.models.shapes import COVERAGE
@@ -285,6 +287,16 @@ def _drawn(additive: AdditiveSubject) -> bool:
     return domain is not None and are_candidates(additive.model, domain)
 
 
+def _cuts(model: AdditiveModel) -> list[tuple[str, float]]:
+    return [
+        (bins.attribute, cut)
+        for term in model.terms
+        for bins in term.bins
+        if isinstance(bins, NumericBins)
+        for cut in bins.cuts
+    ]
+
+
 def _named(additive: AdditiveSubject, bounded: bool) -> NamedPeople:
     """Return whom cuts, ends of ranges and categories can name: no attack on bins flags people, so by an estimate."""
     leakage, n_targets = additive.leakage, additive.target_ends
@@ -303,6 +315,7 @@ def _named(additive: AdditiveSubject, bounded: bool) -> NamedPeople:
         drawn=bounded and not other and _drawn(additive),
         # Ends of ranges and categories are no cut points.
         stated_by="" if other else additive.inputs.statements.cuts_stated_by,
+        unround=unround(_cuts(additive.model), additive.inputs.domain),
     )
 
 

@@ -33,7 +33,7 @@ from glassine.auditing.tree_facts import flagged
 from glassine.auditing.trees import MEMBERSHIP, attack_members
 from glassine.data.record_table import RecordTable, as_table
 from glassine.domain import Integer, Real
-from glassine.domain.grid import on_grid
+from glassine.domain.grid import on_grid, unround
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError
 from glassine.formats.canonical import LONGEST_NAME, LongText
@@ -318,11 +318,18 @@ def _implied(subject: EnsembleSubject) -> Fact[EffectiveParameters]:
 
 def _sizes(subject: EnsembleSubject) -> Fact[Sizes]:
     """Return the different records of each leaf of any tree, as the file says."""
-    sizes, doubt = subject.ensemble.sizes, subject.doubt
-    if sizes is None or subject.counts_people:
-        sizes = _counted(subject)
-        if subject.ensemble.combined == "mean" or subject.ensemble.special:
+    ensemble, sizes, doubt = subject.ensemble, subject.ensemble.sizes, subject.doubt
+    counted = _counted(subject) if sizes is None or ensemble.derived or subject.counts_people else None
+    if counted is not None:
+        sizes = counted
+        # A file whose own number of records is that of the data says that no tree left some out.
+        stated = subject.inputs.statements.n_records is not None and (ensemble.derived or ensemble.weights)
+        if ensemble.combined == "mean" or ensemble.special or stated or ensemble.n_records is None:
             doubt = doubt or SAMPLED
+    elif subject.counts_people:
+        sizes = None
+    elif ensemble.derived:
+        doubt = doubt or WEIGHED.format(whose="the file")
     if sizes is None and subject.counts_people:
         return NotApplicable("records are counted in the leaves, and people are asked for.")
     if sizes is None:
@@ -423,7 +430,8 @@ def _named(subject: EnsembleSubject, raw: Raw) -> NamedPeople:
         inferred=_inferred(subject) if private else (),
     )
     if subject.table is None or subject.inputs.public:
-        return replace(named, stated_by=subject.inputs.statements.cuts_stated_by)
+        cuts = unround(((k, at) for k, own in ensemble.thresholds.items() for at in own.tolist()), domain)
+        return replace(named, stated_by=subject.inputs.statements.cuts_stated_by, unround=cuts)
     table = subject.table
 
     def columns() -> Any:

@@ -211,6 +211,7 @@ class NamedPeople:
     bounded: bool = False
     drawn: bool = False  # Whether nothing but thresholds is not public, and private fits can choose each of them
     stated_by: str = ""  # Who states that no threshold is a value of a record, in words; empty without a statement
+    unround: tuple[str, ...] = ()  # Attributes with thresholds of so many digits that no such statement is believed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -181,6 +181,12 @@ def MIDPOINTS(limit: int, thresholds: Thresholds, case: Case) -> Check | None:
 )
 def NAMED_BY_THRESHOLDS(limit: int, named: NamedPeople, case: Case) -> Check:
     """Judge how many can be named: flagged by the attack with the data, else by an upper estimate."""
+    if named.stated_by and named.unround and not named.flagged:
+        return unknown(
+            f"Every threshold is a public cut point, as {named.stated_by} states. But those of "
+            f"{first_of(named.unround)} have more digits than people choose. A domain that lists them shows that "
+            "they are public."
+        )
     if named.stated_by and not named.flagged:
         return passed(f"Every threshold is a public cut point, as {named.stated_by} states.", 0)
     if named.number is None:

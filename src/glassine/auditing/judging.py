@@ -137,7 +137,8 @@ def advise(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[Remedy,
     if (failing or open_) and case.guarantee is None and case.measured("unclaimed") and not case.retrainable:
         out.append(ASKED_CLAIM)
     if not failing and [check.rule for check in open_] == ["named_by_thresholds"] and not _knows_cuts(case):
-        out.append(IF_PUBLIC)
+        named = case.measured("named")
+        out += [] if named is None or named.unround else [IF_PUBLIC]
     guarantee = _about_guarantee(policy, case, failing, open_)
     # What is merged by counts of the records makes a guarantee void, which covers it where it is accepted.
     kept = (case.has_data or bool(case.mismatch)) and any(entry.action == "accept" for entry in guarantee)

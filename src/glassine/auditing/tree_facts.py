@@ -25,7 +25,7 @@ from glassine.auditing.facts import (
 )
 from glassine.auditing.statements import Statements
 from glassine.domain import Integer, Real
-from glassine.domain.grid import is_candidate
+from glassine.domain.grid import is_candidate, unround
 from glassine.errors import InvalidDataError
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.models.implied import Bounds, OutcomeCounts, made_certain, unseen
@@ -270,6 +270,7 @@ def facts_of_values(tree: TreeSubject, outcome: Outcome[ValueLeakage], raw: Raw)
     thresholds = thresholds_fact(tree.inputs.policy, values, inferred)
     about = list(dict.fromkeys([*inferred, *tree.trained_shares]))
     named = named_fact(values, about, names if domain is None else (), bounded=bounded)
+    named = replace(named, unround=unround(cuts, domain))
     # Records show which thresholds are midpoints, whatever is claimed.
     return facts | {
         "thresholds": Measured(replace(thresholds, bounded=bounded and tree.table is None, drawn=drawn)),

@@ -29,9 +29,10 @@ from glassine.auditing.subject import WEIGHED, OpenedModel, Raw
 from glassine.data.record_table import RecordTable
 from glassine.domain import Domain
 from glassine.domain.attributes import Attribute
-from glassine.errors import CostLimitError, InvalidDataError, InvalidModelError
+from glassine.errors import CostLimitError, InvalidDataError, InvalidModelError, InvalidParameterError, parameter
 from glassine.formats import as_model
 from glassine.formats.builder import not_judged
+from glassine.formats.ensembles import MULTIPLES, common_weight, sizes_of_leaves
 from glassine.models import DecisionTree, RuleList
 from glassine.models.records import implied
 from glassine.models.transform import with_sizes
@@ -118,6 +119,12 @@ class TreeSubject(ModelSubject):
         identifiers = Identifiers.of(inputs, tuple(recipe))
         confirmed = occupancy.has_records and not comparison.mismatch
         summed = model.sizes == "derived" and any(cell.evidence.size is not None for cell in model.cells)
+        common = common_weight(sizes_of_leaves([model])) if summed and not model.approximate else 1
+        if common > 1 and inputs.statements.unweighted:
+            raise InvalidParameterError(
+                f"{parameter('unweighted')} contradicts the file: {MULTIPLES.format(common)}.",
+                remedy=f"Leave it out, and pass the training data; or state {parameter('rounded_to', common)}.",
+            )
         return cls(
             kind="tree" if isinstance(model, DecisionTree) else "rule list",
             inputs=inputs,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from glassine.domain.attributes import Attribute, Integer, Real, code_cuts, exact
 from glassine.domain.domain import Domain
-from glassine.domain.single import bounds_of, single_sides
+from glassine.domain.single import bounds_of, nominal, single_sides
 
 GRID_SIZE = 50
 """Largest number of cut points of a grid that is derived from bounds."""
@@ -256,6 +257,42 @@ def _public_points(attribute: Integer | Real) -> set[float]:
     amounts = _amounts(attribute)
     round_ones = itertools.chain.from_iterable(amounts[2] if amounts else ())
     return {*public_grid(attribute), *round_ones, *code_cuts(attribute)}
+
+
+ROUND_DIGITS = 4
+"""Most digits of a cut point that people choose, but for a last 5, as between two neighbours: 1987.5."""
+
+
+def is_round(cut: float) -> bool:
+    """Return whether a number has so few digits that people may have chosen it as a cut point.
+
+    Of whole numbers the cut at 50,000 is 49,999.5 as well.
+
+    Examples
+    --------
+    >>> is_round(50_000), is_round(49_999.5), is_round(1987.5), is_round(37.4183), is_round(189_233.5)
+    (True, True, True, False, False)
+    """
+
+    def digits(number: float) -> tuple[int, ...]:
+        # Twelve digits: two of a double are lost where a unit is changed and changed back.
+        return Decimal(f"{abs(number):.12g}").normalize().as_tuple().digits
+
+    own, cut = digits(nominal(cut)), nominal(cut)
+    if len(own) <= ROUND_DIGITS or (len(own) == ROUND_DIGITS + 1 and own[-1] == 5):
+        return True
+    return (2 * cut) % 2 == 1 and any(len(digits(cut + side)) <= ROUND_DIGITS for side in (-0.5, 0.5))
+
+
+def unround(cuts: Iterable[tuple[str, float]], domain: Domain | None) -> tuple[str, ...]:
+    """Return the attributes with a cut of more digits than people choose that is no public cut point."""
+    public = {} if domain is None else {name: grid_of(domain[name]) for name in domain if not domain[name].inferred}
+    odd: dict[str, None] = {}
+    for name, cut in cuts:
+        # One cut of an attribute is enough: forests have a hundred thousand.
+        if name not in odd and not is_round(cut) and not (name in public and public[name](cut)):
+            odd[name] = None
+    return tuple(odd)
 
 
 def finest_cuts(attribute: Integer | Real, *, cells: int = FINEST) -> tuple[float, ...]:

@@ -22,6 +22,8 @@ Placement: TypeAlias = Literal["at nodes", "midpoints", "values", "random", "unk
 """Where a learner places thresholds: halfway between two values of the records at a node, halfway between two
 neighbouring values of all records, on a value itself, at random, or the file does not say."""
 
+OF_WEIGHTS = ("n_records", "base_rate", "sizes", "certain")
+"""What is of weights, and not of records, where records had weights."""
 CLOSE = 0.01
 """By how much a stated rate may miss that of the file: people state two digits."""
 Link: TypeAlias = Literal["shares", "identity", "log", "logit", "softmax"]
@@ -123,8 +125,11 @@ class TreeEnsemble(Displayed):
     certain : tuple of (int, int) or None
         Of the tree that makes most outcomes certain only for members: how many, by the rule of three, and its records.
         None where leaves publish scores, or the file no counts.
+    derived : bool
+        Whether the file's numbers of records are sums of weights, such as XGBoost's covers are.
     weights : str
-        How its figures show that training records had weights, in words; empty if they do not.
+        How its figures show that training records had weights, in words; empty if they do not. Then no sum of weights
+        is a number of records.
     special : tuple of str
         How it was trained otherwise than the models by which figures were calibrated.
     published : tuple of str
@@ -159,6 +164,7 @@ class TreeEnsemble(Displayed):
     base_rate: float | None = None
     sizes: Ints | None = field(default=None, repr=False)
     certain: tuple[int, int] | None = None
+    derived: bool = False
     weights: str = ""
     special: tuple[str, ...] = ()
     published: tuple[str, ...] = ()
@@ -172,6 +178,10 @@ class TreeEnsemble(Displayed):
         if self.rate is not None and not 0 < self.rate <= 1:
             # Steps beyond the leaf's own mean reveal no less than a full one.
             object.__setattr__(self, "rate", 1.0)
+        if self.derived and self.weights:
+            # Nothing that is left of it is derived.
+            for name, value in {**dict.fromkeys(OF_WEIGHTS), "derived": False}.items():
+                object.__setattr__(self, name, value)
 
     @property
     def n_trees(self) -> int:
@@ -190,8 +200,8 @@ class TreeEnsemble(Displayed):
 
     @property
     def weighed(self) -> bool:
-        """Whether the file's number of records is a sum of weights, such as XGBoost's covers are."""
-        return self.learner == "XGBoost" and self.n_records is not None
+        """Whether the file has numbers of records that are sums of weights."""
+        return self.derived and (self.n_records is not None or self.sizes is not None)
 
     def per_record(self, n: int) -> float:
         """Return the effective parameters per record, q, of n training records.
@@ -256,7 +266,10 @@ class TreeEnsemble(Displayed):
                     + (" If trees were trained on samples, pass the records as well." if self.weighed else ""),
                 )
         if n is not None and n != self.n_records:
-            own = replace(own, n_records=n, whole=True, base_rate=None if self.weighed else self.base_rate)
+            # Another number than the file's is that of weights, and so are all that the file says beside it.
+            of_weights = OF_WEIGHTS if self.weighed and self.n_records is not None else ()
+            changes: dict[str, Any] = {**dict.fromkeys(of_weights), "n_records": n}
+            own = replace(own, **changes, whole=True)
         if learning_rate is not None and self.combined == "mean":
             raise InvalidParameterError(
                 f"{parameter('learning_rate', learning_rate)} is of boosted trees; these are averaged.",
@@ -271,6 +284,8 @@ class TreeEnsemble(Displayed):
                 )
         if learning_rate is not None and own.rate is None:
             own = replace(own, rate=learning_rate)
+        if unweighted:
+            own = replace(own, derived=False)
         return own if base_rate is None or own.base_rate is not None else replace(own, base_rate=base_rate)
 
     # What attacks ask of a classifier.

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import LabelledRecords, as_fitted, asking, class_text
+from glassine.attacks.membership.printed import ValuePair, decimals_of, half_step, pairs_within
 from glassine.data.record_table import RecordTable, as_table
 from glassine.domain import Between
 from glassine.domain.literals import is_missing
@@ -37,6 +38,7 @@ class ThresholdSplit:
     values: Array  # Their values, rounded to single precision; shape (k,)
     at_value: bool = False  # Whether the learner places thresholds on a training value, and not between two
     halved: bool = False  # Whether the learner halves the sum of two values in single precision
+    half: float = 0.0  # Half the last digit where thresholds were rounded in print and midpoints have more
 
 
 def splits_of(
@@ -220,6 +222,8 @@ def _of_published(model: DecisionTree, candidates: LabelledRecords, tree: int, s
             if name in inputs
         }
     columns = {**inputs, **single}
+    decimals = decimals_of({end for one in model.literals if isinstance(one, Between) for end in finite_ends(one)})
+    halves = {name: half_step(decimals, own) for name, own in single.items()}
     n = len(candidates.target)
     records = read_records(columns, model.attributes, [one for one in model.literals if one.attribute in columns])
     stack = [(0, np.arange(n))]
@@ -241,6 +245,7 @@ def _of_published(model: DecisionTree, candidates: LabelledRecords, tree: int, s
                 exact=False,
                 rows=rows[present],
                 values=values[present],
+                half=halves[attribute],
             )
         for branch in branches:
             name = branch.literal.attribute
@@ -251,6 +256,11 @@ def _of_published(model: DecisionTree, candidates: LabelledRecords, tree: int, s
             taken = records.holds(branch.literal, rows)
             stack.append((branch.child, rows[taken]))
             rows = rows[~taken]
+
+
+def finite_ends(literal: Between) -> list[float]:
+    """Return the ends of a condition on a number that are thresholds."""
+    return [end for end in (literal.lo, literal.hi) if math.isfinite(end)]
 
 
 def column_of_numbers(column: AnyArray, name: str) -> Array:
@@ -417,7 +427,6 @@ ALIKE = np.float32(1e-7)
 """scikit-learn places no threshold between two values that are no further apart."""
 
 Rows = Indices
-ValuePair: TypeAlias = tuple[float, float]
 
 
 def pairs_at(
@@ -504,10 +513,10 @@ class ExplainedSplit:
         if split.at_value:
             here = bool((split.values == split.threshold).any())
             return cls(split, [(split.threshold, split.threshold)] if here else [])
-        most = None if every else 2
-        return cls(
-            split, pairs_at(np.unique(split.values), split.threshold, exact=split.exact, halved=split.halved, most=most)
-        )
+        most, values = None if every else 2, np.unique(split.values)
+        if split.half:
+            return cls(split, pairs_within(values, split.threshold, split.half, most))
+        return cls(split, pairs_at(values, split.threshold, exact=split.exact, halved=split.halved, most=most))
 
     def holders(self, value: float) -> Rows:
         """Return the candidates at the node that hold a value."""

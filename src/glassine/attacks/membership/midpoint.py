@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from glassine.attacks.membership.matching import (
     DistinctCandidates,
     ExplainedSplit,
     ThresholdSplit,
-    ValuePair,
     pairs_between,
     placed_between,
     rows_of_reach,
@@ -23,6 +22,7 @@ from glassine.attacks.membership.matching import (
     stated_truth,
 )
 from glassine.attacks.membership.outputs import LabelledRecords, attempt, generator, read_matrix
+from glassine.attacks.membership.printed import ValuePair, pairs_within
 from glassine.attacks.outcome import Outcome
 from glassine.domain.single import single, single_bound, single_sides
 from glassine.errors import InvalidParameterError, UnsupportedModelError, parameter
@@ -274,7 +274,12 @@ def midpoint_attack(
         people = DistinctCandidates.of(model, pool, truths)
         near = None if rows is None else [np.unique(people.codes[own]) for own in rows]
         # Of an ensemble of which it is not known how thresholds were placed, the reading that names most counts.
-        ways: Iterable[Iterable[ThresholdSplit]] = [splits_of(model, people.records, near)]
+        own = list(splits_of(model, people.records, near)) if not isinstance(model, TreeEnsemble) else []
+        ways: Iterable[Iterable[ThresholdSplit]] = [own]
+        if any(split.half for split in own):
+            # What looks rounded in print may be exact, or a public grid: certain is only what exact midpoints show.
+            exact = [replace(split, half=0.0) for split in own]
+            ways = [exact] if complete else [own, exact]
         if isinstance(model, TreeEnsemble):
             from glassine.attacks.membership.union import readings
 
@@ -339,7 +344,11 @@ def _trials(splits: Sequence[ThresholdSplit], rng: np.random.Generator) -> dict[
                 threshold = single_bound(threshold)
             # One record of each value is left out; others may hold the same value by chance.
             below, above = values[: i + (n_holders[i] > 1)], values[i + 2 - (n_holders[i + 1] > 1) :]
-            pairs = pairs_between(below, above, threshold, exact=split.exact, halved=split.halved, most=2)
+            if split.half:
+                rounded = round(threshold / (2 * split.half)) * 2 * split.half
+                pairs = pairs_within(np.concatenate([below, above]), rounded, split.half, most=2)
+            else:
+                pairs = pairs_between(below, above, threshold, exact=split.exact, halved=split.halved, most=2)
             n_pairs = len(pairs)
             own.tried += 1
             own.one += n_pairs == 1

@@ -27,7 +27,7 @@ from glassine.formats.boosted.xgboost_counts import binary_counts
 from glassine.formats.boosted.xgboost_parts import COUNTING, SEVERAL, Shared, check_spelling, shared_parts
 from glassine.formats.builder import TreeBuilder, place_of, sides, source_of
 from glassine.formats.conditions import damaged
-from glassine.formats.ensembles import together
+from glassine.formats.ensembles import MULTIPLES, common_weight, sizes_of_leaves, together
 from glassine.formats.format import of_values
 from glassine.models.ensemble import Scoring, TreeEnsemble
 from glassine.models.evidence import Evidence
@@ -102,7 +102,7 @@ def ensemble_from_xgboost(data: object, domain: Domain | None = None) -> TreeEns
     link: Any = "logit" if shared.binary else "softmax" if several else "log" if shared.exponential else "identity"
     scored = parallel == 1 or len(shared.base) == 1
     scoring = Scoring(forest=forest, link=link, base=tuple(shared.base)) if scored else None
-    n, ones, weights = _people(shared, trees[0].n_records)
+    n, ones, weights = _people(shared, trees)
     published = []
     if n is not None:
         published.append(f"The covers of the first tree give the number of training records, {n:,}.")
@@ -135,13 +135,13 @@ def ensemble_from_xgboost(data: object, domain: Domain | None = None) -> TreeEns
     )
 
 
-def _people(shared: Shared, n: int | None) -> tuple[int | None, int | None, str]:
+def _people(shared: Shared, trees: Sequence[DecisionTree]) -> tuple[int | None, int | None, str]:
     """Return the records of the first tree, those of the second class, and why they had weights, as its figures say.
 
     Covers are sums of weights. Those of many leaves that are all multiples of a number, whole or of one class, are of
     records that each weigh as much.
     """
-    first = shared.trees[0]
+    first, n = shared.trees[0], trees[0].n_records
     if shared.weighted:
         return None, None, "it gives the records of the second class a weight of their own"
     if n is None:
@@ -152,15 +152,10 @@ def _people(shared: Shared, n: int | None) -> tuple[int | None, int | None, str]
     leaves = [i for i, left in enumerate(lists.left) if left == -1]
     totals = _totals(shared, first, 0, lists, vector=False)
     counts = _counts(shared, first, lists, totals) if shared.binary else None
-    sizes = [totals[i] or 0 for i in leaves]
-    for listed in (sizes, *([counts[i][k] for i in leaves] for k in (0, 1) if counts is not None)):
-        common, n_full = math.gcd(*listed), sum(1 for size in listed if size)
-        if common > 1 and common ** (1 - n_full) < CHANCE:
-            return (
-                None,
-                None,
-                f"the covers of its first tree are multiples of {common:,}, as of records with weights",
-            )
+    of_classes = [[[counts[i][k] for i in leaves]] for k in (0, 1) if counts is not None]
+    for listed in (sizes_of_leaves(trees), *of_classes):
+        if (common := common_weight(listed)) > 1:
+            return None, None, MULTIPLES.format(common)
     if counts is not None:
         ones = counts[0][1]
     else:
@@ -169,10 +164,6 @@ def _people(shared: Shared, n: int | None) -> tuple[int | None, int | None, str]
         if not shared.binary or not shared.estimated or abs(n * shared.chance - ones) > WHOLE * max(1.0, n / 100):
             return n, None, ""
     return n, ones if 0 < ones < n else None, ""
-
-
-CHANCE = 1e-3
-"""Chance below which counts of records do not have a factor in common."""
 
 
 def _rate(every: Sequence[_Lists], trees: Sequence[Any]) -> float | None:
