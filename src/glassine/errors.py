@@ -56,6 +56,7 @@ __all__ = [
     "installed",
     "marked",
     "parameter",
+    "plural",
     "quoted",
     "speaks_plainly",
     "spoken_by",
@@ -91,6 +92,19 @@ def first_of(items: Iterable[object], most: int = 3, *, mark: str = ",") -> str:
     """
     texts = [str(item) for item in items]
     return f"{mark} ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun, whose last word has the plural where it is not one.
+
+    Examples
+    --------
+    >>> plural(1, "leaf"), plural(2, "leaf"), plural(3, "entry"), plural(1000, "more class")
+    ('1 leaf', '2 leaves', '3 entries', '1,000 more classes')
+    """
+    endings = {"leaf": "leaves", "entry": "entries", "class": "classes"}
+    many = next((noun.removesuffix(one) + said for one, said in endings.items() if noun.endswith(one)), f"{noun}s")
+    return f"{count:,} {noun if count == 1 else many}"
 
 
 def warn_caller(text: str, category: type[Warning]) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from glassine.desk.screens import EVIDENCE
+from glassine.desk.auditing import asking_analysts
+from glassine.desk.documents import EVIDENCE
 from glassine.errors import PLAIN, GlassineError, Text, parameter, spoken_by
 from tests.cli.conftest import run as run
 from tests.cli.running import Run
@@ -52,6 +53,7 @@ def said(subject: AdvisedSubject, folder: Path, run: Run, *, evidence: str = "")
     report = (folder / "report.html").read_text()
     assert 'class="run"' not in report  # Code beside a step
     findings = json.loads(done.out)
+    assert [text for text in texts_of(asking_analysts(page)) if "publisher" in text] == []
     texts = [*texts_of(page), *(one["text"] for one in findings["advice"]), report]
     if evidence:
         (folder / "findings.json").write_text(done.out)

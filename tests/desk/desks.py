@@ -42,7 +42,7 @@ def look(desk: Desk, *, foreign: bool = False) -> None:
     desk.scan()
     for file in list(desk.state.files.values()):
         if desk.audit(file.now) is None:
-            from glassine.desk.desk import digest_of
+            from glassine.desk.form_values import digest_of
 
             desk.audited(
                 file.id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from glassine.desk.auditing import Audits
 from glassine.desk.releasing import record_of
 from glassine.desk.state import ACCEPTED
 from glassine.errors import RefusedActionError
-from tests.desk.desks import BERG, LIND, OKAFOR, Served, approve, bound, look, within
-from tests.desk.submission import write_private
+from tests.desk.desks import BERG, LIND, OKAFOR, Served, approve, bound, look, render, within
+from tests.desk.submission import write_private, write_submission
 
 WHY = "trained by the registry, and its ledger holds the charge"
 
@@ -117,6 +118,39 @@ def test_a_checker_who_has_voted_is_not_named_as_the_author(folder: Path, monkey
     approve(other, "rules.txt")
     with pytest.raises(RefusedActionError, match="has voted on this version"):
         approve(desk, "rules.txt", author="Berg")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beside", [True, False])
+def test_the_record_names_the_certificate_that_was_verified_or_says_that_there_was_none(
+    folder: Path, beside: bool
+) -> None:
+    write_submission(folder)
+    if not beside:
+        (folder / "additive.certificate.json").unlink()
+    served = Served(folder, OKAFOR)
+    try:
+        served.audited("additive.json", *(["additive.certificate.json"] if beside else []))
+        identity, asked = bound(served.app.desk, "additive.json", accepted="yes", author="M. Lind", trust=WHY)
+        warned = "No certificate lies beside this model." in served.ask("GET", f"/api/queue/{identity}")[1]
+        assert warned is not beside
+        assert served.ask("POST", f"/api/files/{identity}/accept", asked)[0] == 200
+        (event,) = (one for one in served.app.desk.refresh().events if one.kind == "accepted")
+        name = "additive.certificate.json"
+        digest = hashlib.sha256((folder / name).read_bytes()).hexdigest() if beside else ""
+        said = {"name": name, "sha256": digest, "verified": "whole"} if beside else "none"
+        assert event.body["certificate"] == said
+        for audience in ("public", "checkers"):
+            shown = record_of(served.app.desk.state, served.app.desk, audience)["events"]
+            assert [one["certificate"] for one in shown if one["kind"] == "accepted"] == [said]
+        page = served.ask("GET", f"/api/queue/{identity}")[1]
+        assert (digest[:16] in page) if beside else ("No certificate was verified." in page)
+        assert (digest[:12] if beside else "none") in served.ask("GET", "/api/record")[1]
+        assert (digest if beside else "certificate: <bdi>none") in render(
+            record_of(served.app.desk.state, served.app.desk, "public")
+        )
+    finally:
+        served.stop()
 
 
 @pytest.mark.slow

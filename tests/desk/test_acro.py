@@ -178,7 +178,7 @@ def test_the_longest_entry_loses_no_other_file_and_a_failed_write_is_tried_again
         raise OSError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Desk, "_append", fail)
+        patch.setattr(Desk, "append", fail)
         with pytest.raises(DeskError, match="disk is full"):
             desk.scan()
     assert desk.scan() == 3

@@ -20,6 +20,8 @@ import pytest
 from glassine import desk as desk_room
 from glassine.desk import Desk, Person, stated
 from glassine.desk.auditing import Audits
+from glassine.desk.desk_record import UNDER_SETTINGS
+from glassine.desk.events import KINDS
 from glassine.desk.folder import OWN, Folder, kind_of
 from glassine.desk.releasing import record_of, release, sign
 from glassine.desk.state import DECISIONS, DeskState, folded
@@ -234,6 +236,37 @@ def test_settings_that_cannot_be_used(folder: Path, text: str, match: str) -> No
         Desk(folder, OKAFOR)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("text", ["needed = 1\n", "needed = [", 'checkers = ["berg"]\n', ""])
+def test_nothing_is_decided_under_settings_that_changed_since(folder: Path, kind: str, text: str) -> None:
+    desk = Desk(folder, OKAFOR)
+    if not text:
+        # Changed, read by another desk, and changed back: the record states the others last.
+        (desk.own / "desk.toml").write_text("needed = 3\n")
+        Desk(folder, BERG)
+        desk.refresh()
+    (desk.own / "desk.toml").write_text(text)
+    body = {"key": "k", "column": "age", "phase": "begun"}
+    if kind in UNDER_SETTINGS:
+        with pytest.raises(RefusedActionError, match="settings of this desk changed"):
+            desk.record(kind, body)
+        assert [event.kind for event in desk.refresh().events if event.kind == kind] == []
+    elif kind in ("seen", "stated", "charged"):
+        # What happens, and nobody decides, is recorded all the same: a charge that was paid, say.
+        assert desk.record(kind, body).kind == kind
+    if text == "needed = 1\n":
+        again = Desk(folder, OKAFOR)
+        look(again)
+        approve(again, "rules.txt")
+        assert len(again.ready()) == 1
+
+
+def test_a_title_is_no_setting_that_decides(folder: Path) -> None:
+    desk = Desk(folder, OKAFOR)
+    (desk.own / "desk.toml").write_text('title = "study"\nsingle_keys = false\n')
+    desk.check_settings()
+
+
 def test_one_account_supplies_two_checkers_only_where_the_settings_say_so(folder: Path) -> None:
     (folder / ".glassine").mkdir()
     (folder / ".glassine" / "desk.toml").write_text("shared_account = true")
@@ -334,7 +367,7 @@ def test_a_vote_counts_once_though_two_threads_read_the_record(
         time.sleep(0.05)  # Where the other thread goes on
         return folded(*read)
 
-    monkeypatch.setattr("glassine.desk.desk.folded", slow)
+    monkeypatch.setattr("glassine.desk.desk_record.folded", slow)
     before = first.state
     watch = threading.Thread(target=first.refresh)
     watch.start()
@@ -500,7 +533,7 @@ def test_nothing_of_the_desk_itself_is_a_link_or_a_pipe(folder: Path, tmp_path: 
 
 def test_a_lock_that_is_a_pipe_is_not_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = Desk(folder, OKAFOR)
-    monkeypatch.setattr("glassine.desk.desk.WAIT", 0.05)
+    monkeypatch.setattr("glassine.desk.desk_record.WAIT", 0.05)
     os.mkfifo(desk.own / "desk.lock")
     with pytest.raises(DeskError, match="it does not say which"):
         look(desk)

@@ -15,7 +15,7 @@ import pytest
 
 from glassine.desk import Desk
 from glassine.desk.auditing import Audits
-from glassine.desk.desk import TRAINED
+from glassine.desk.desk_record import TRAINED
 from glassine.desk.folder import Folder
 from glassine.desk.trainings import Trainings
 from glassine.desk.workers import Done, Job, Workers
@@ -104,7 +104,11 @@ def test_a_model_that_finds_no_room_is_kept_for_the_next_desk(
     both = json.loads(served.ask("GET", f"/t/{ticket}", authorization="")[1])
     assert set(both) == {"model", "certificate"}
     served.stop()
-    again = Served(folder, LIND)
+    with monkeypatch.context() as patch:
+        # The next desk tries it at once, and finds no room either.
+        full(patch)
+        again = Served(folder, LIND)
+        within(lambda: "abc123" in again.app.workbench.trainings._tried)
     try:
         assert "Write it into the folder" in again.ask("GET", "/api/workbench")[1]
         status, body, _ = again.ask("POST", "/api/work/settle", {"key": "abc123"})
@@ -139,6 +143,84 @@ def test_a_model_that_its_worker_could_not_write_is_taken_from_what_it_printed(
     assert status == 200, body
     assert json.loads((folder / "private-tree.json").read_bytes()) == printed["model"]
     assert phases(served.app.desk) == ["begun", "done"]
+
+
+def begun(folder: Path, key: str, *, charged: bool, model: bool = False) -> Desk:
+    """Leave what a desk leaves that is killed in a training: before the charge, after it, or after the model."""
+    desk = Desk(folder, LIND)
+    trainings = Trainings(desk, Audits(desk))
+    mark = trainings._mark(key)
+    body = {"key": key, "epsilon": 1.0, "dataset": "study", "ledger": "budget.sqlite", "kind": "tree", "mark": mark}
+    os.close(trainings._begin(key, body))
+    if charged:
+        Ledger(folder / "budget.sqlite").charge("study", 1, note=f"private tree; {mark}")
+    if model:
+        (desk.own / TRAINED / key / "model.json").write_text('{"schema": "glassine.model/2"}')
+    return desk
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("charged", "model", "said"),
+    [
+        (False, False, "Nothing was charged."),
+        (True, False, "(charge 2 of "),
+        (True, True, "The model is written: <bdi>private-tree.json</bdi>. Nothing was charged again."),
+    ],
+)
+def test_the_next_desk_says_what_became_of_a_training_and_charges_nothing(
+    folder: Path, charged: bool, model: bool, said: str
+) -> None:
+    # The same amount by a press of another desk, on the same ledger: the note of a charge names its press.
+    other = folder.parent / "other"
+    other.mkdir()
+    desk = Desk(other, LIND)
+    mark = Trainings(desk, Audits(desk))._mark("press1")
+    Ledger(folder / "budget.sqlite").charge("study", 1, note=f"private tree; {mark}")
+    begun(folder, "press1", charged=charged, model=model)
+    served = Served(folder, LIND)
+    try:
+        within(lambda: phases(served.app.desk) != ["begun"])
+        page = served.ask("GET", "/api/workbench")[1]
+        assert said in page, page
+        assert ("pays for one release" in page) == (charged and not model)
+        assert phases(served.app.desk) == ["begun", "done" if model else "failed"]
+        assert served.ask("POST", "/api/work/settle", {"key": "press1"})[0] == 422
+        assert served.ask("POST", "/api/work/spend", {**ASKED, "key": "press1"})[0] == 422
+    finally:
+        served.stop()
+    assert spent(folder) == 1 + charged
+
+
+@pytest.mark.slow
+def test_two_desks_that_find_the_same_training_record_its_end_once(folder: Path) -> None:
+    begun(folder, "press1", charged=True, model=True)
+
+    async def both() -> list[object]:
+        desks = [Desk(folder, LIND) for _ in range(2)]
+        trainings = [Trainings(desk, Audits(desk)) for desk in desks]
+        return await asyncio.gather(*(one.settle({"key": "press1"}) for one in trainings), return_exceptions=True)
+
+    asyncio.run(both())
+    assert phases(Desk(folder, LIND)) == ["begun", "done"]
+    assert made(folder) == ["private-tree.json"]
+
+
+@pytest.mark.slow
+def test_an_unreadable_ledger_ends_no_training_before_a_press(folder: Path) -> None:
+    begun(folder, "press1", charged=True)
+    ledger = (folder / "budget.sqlite").read_bytes()
+    (folder / "budget.sqlite").write_bytes(b"no ledger")
+    served = Served(folder, LIND)
+    try:
+        within(lambda: "press1" in served.app.workbench.trainings._tried)
+        assert phases(served.app.desk) == ["begun"]
+        (folder / "budget.sqlite").write_bytes(ledger)
+        status, body, _ = served.ask("POST", "/api/work/settle", {"key": "press1"})
+        assert (status, "(charge 1 of " in body) == (422, True)
+        assert phases(served.app.desk) == ["begun", "failed"]
+    finally:
+        served.stop()
 
 
 @pytest.mark.slow
@@ -226,9 +308,8 @@ def test_a_desk_or_a_worker_that_is_killed_in_a_training_has_charged_once_and_sa
         page.goto("about:blank")
         page.goto(address)
         page.click(".top >> text=Workbench")
-        page.wait_for_selector(".need:has-text('its desk ended first. There is no model.')")
-        page.click("text=See what was charged")
         page.wait_for_selector(".need:has-text('The ledger was charged epsilon 1 of')")
+        page.wait_for_selector(".need:has-text('training again draws new noise, and is charged anew')")
         assert spent(folder) == 1
         train()
         within(lambda: spent(folder) == 2, 120)

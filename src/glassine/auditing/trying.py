@@ -16,7 +16,7 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.remedy import Remedy
 from glassine.data.labels import Sample
 from glassine.domain import Domain
-from glassine.errors import GlassineError, InvalidModelError, InvalidParameterError, parameter
+from glassine.errors import GlassineError, InvalidModelError, InvalidParameterError, parameter, plural
 from glassine.exports import DisplayedToCheckers
 from glassine.files import FileContent
 from glassine.formats import ModelFile, load_judged
@@ -29,6 +29,8 @@ from glassine.scrubbing.scrub import ScrubResult, scrub
 
 MERGING = ("smallest_leaf", "largest_advantage")
 """Parameters of scrubbing that count records where the model publishes no counts."""
+SINGLE = {"thresholds": "threshold", "leaves": "leaf", "bins": "bin"}
+"""One of what a copy changes, by the word for several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,9 @@ class TriedRemedy(DisplayedToCheckers):
                 figures = f"{_figure(name, before)} to {_figure(name, after)}"
                 # An abbreviation keeps its capitals.
                 said.append(f"{NAMES[name] if NAMES[name][:2].isupper() else NAMES[name].lower()} {figures}")
-        said += [f"{n} {what}" for what, n in self.changes.items() if n]
+        for what, n in self.changes.items():
+            part, _, done = what.partition(" ")
+            said += [f"{plural(n, SINGLE[part])} {done}"] if n else []
         on = f" Measured on the {self.measured_on}." if self.measures else ""
         odd = next(
             (one for status in ("fail", "unknown") for one in self.findings.checks if one.status == status), None

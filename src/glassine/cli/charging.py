@@ -22,11 +22,17 @@ if TYPE_CHECKING:
 class Charge:
     """The charge of a fit, known as soon as the ledger holds it."""
 
-    def __init__(self, path: Path | None, dataset: str | None, records_per_person: int | None = None) -> None:
+    def __init__(
+        self, path: Path | None, dataset: str | None, records_per_person: int | None = None, note: str | None = None
+    ) -> None:
         # settled: whether what was paid for was released: written, or printed where it could not be written.
         if (path is None) != (dataset is None):
             raise InvalidParameterError("--ledger and --dataset go together.", remedy="Give both, or neither.")
-        self.path, self.dataset = path, dataset
+        if note is not None and path is None:
+            raise InvalidParameterError(
+                "--note is for the charge to a ledger.", remedy="Give --ledger, or leave it out."
+            )
+        self.path, self.dataset, self._note = path, dataset, note
         self.entry: Entry | None = None
         self.settled = False
         self.book = None if path is None else self._open(path)
@@ -40,10 +46,11 @@ class Charge:
         checked = self
 
         class Remembering(Ledger):
-            def charge(self, *args: Any, **kwargs: Any) -> Entry:
+            def charge(self, *args: Any, note: str = "", **kwargs: Any) -> Entry:
+                note = note if checked._note is None else f"{note}; {checked._note}"
                 # A signal between the two would leave an unknown charge.
                 with uninterrupted():
-                    checked.entry = super().charge(*args, **kwargs)
+                    checked.entry = super().charge(*args, note=note, **kwargs)
                     STANDING.append(stays_charged(checked.entry, path))
                 return checked.entry
 

@@ -90,6 +90,7 @@ class BudgetOptions(OptionGroup, heading="Privacy"):
     search: list[str] | None = option("NAME=A,B|default", "Choose an option privately, within epsilon; repeat it.")
     ledger: LedgerOption = None
     dataset: DatasetOption = None
+    note: str | None = option("TEXT", "Added to the note of the charge, which is public.")
     person: PersonColumnOption = None
     records_per_person: RecordsPerPersonOption = None
     seed: UnprotectedSeedOption = None
@@ -225,7 +226,7 @@ def run(request: FitRequest, display: Display) -> Outcome:
     shared.files.check([shared.data, public.domain, shared.files.policy, *ledger_files(budget.ledger)])
     if not number:
         check_public(domain, shared.target, public, private=request.private)
-    charge = Charge(budget.ledger, budget.dataset, budget.records_per_person)
+    charge = Charge(budget.ledger, budget.dataset, budget.records_per_person, budget.note)
     if charge.book is not None:
         options["ledger"] = charge.book
     display.stage("reading the records")

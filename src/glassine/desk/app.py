@@ -15,10 +15,13 @@ from importlib.resources import files
 from typing import Any
 
 from glassine.desk.auditing import Audits
-from glassine.desk.desk import Desk, digest_of
+from glassine.desk.desk import Desk
+from glassine.desk.documents import Documents
 from glassine.desk.folder import LARGEST_MODEL, LARGEST_RECORDS, RECORDS
+from glassine.desk.form_values import digest_of
+from glassine.desk.pages import clean
 from glassine.desk.releasing import record_of, release, sign
-from glassine.desk.screens import Screens, clean
+from glassine.desk.screens import Screens
 from glassine.desk.workbench import Workbench
 from glassine.errors import PLAIN, DeskError, GlassineError, LogError, RefusedActionError, installed
 from glassine.server.access import Access
@@ -117,6 +120,7 @@ class DeskApp:
         self.audits = Audits(desk, workers)
         self.workbench = Workbench(desk, self.audits)
         self.screens = Screens(desk, self.audits, self.workbench)
+        self.documents = Documents(desk, self.audits, self.workbench, self.screens.of)
         self.fault = ""
         shell = self.screens.shell().encode()
 
@@ -148,6 +152,7 @@ class DeskApp:
             try:
                 await asyncio.to_thread(self._look)
                 self.audits.start()
+                await self.workbench.trainings.resume()
                 self.fault = ""
             except LogError as error:
                 self.fault = PLAIN.spelled(error.text)
@@ -194,7 +199,7 @@ class DeskApp:
         return _plain(
             {
                 "head": f"{self.desk.head[:16]}-{len(self.desk.present())}-{self.workbench.version}"
-                f"-{digest_of(self.desk.left_out)[:8]}",
+                f"-{digest_of([self.desk.left_out, self.desk.resettled])[:8]}",
                 "waiting": self.audits.n_waiting,
                 "fault": self.fault,
                 "jobs": self._running(),
@@ -263,7 +268,7 @@ class DeskApp:
         elif path == "audit":
             self.audits.again(asked)
         elif path == "tickets":
-            content, headers = await self.screens.document(asked)
+            content, headers = await self.documents.document(asked)
             return _plain({"ticket": self.tickets.issue(content, headers)})
         elif parts[0] == "work":
             return _plain(await self.workbench.act("/".join(parts[1:]), asked))

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from glassine.desk.acro import ACRO_FILES
-from glassine.desk.desk import Desk, digest_of, text_of
+from glassine.desk.desk import Desk
 from glassine.desk.folder import HEAD, LARGEST_MODEL, FolderFile, kind_of, read_own
+from glassine.desk.form_values import digest_of, text_of
 from glassine.desk.state import ACCEPTED, FileState, Version
 from glassine.desk.stated import STATED
 from glassine.desk.workers import Done, Job, StoppedJobError, Workers
@@ -43,6 +44,8 @@ SAID = {
     "certificate": "A certificate that the analyst stated. It goes with a model.",
     "findings": "Findings that the analyst stated. The desk audits the model itself.",
 }
+ASKED = re.compile(r"\b([Aa]sk|[Hh]ave) the publisher\b")
+"""How an audit names whom to ask: at a desk that is the analyst, who submitted the file."""
 DAMAGED = "The file cannot be read as a model: it is damaged, incomplete, or of a kind that Glassine does not read."
 """What checkers read of every such file: what its reader said stands behind a fold."""
 LARGEST_FINDINGS = 4_000_000
@@ -212,12 +215,22 @@ class Audits:
         result["verdict"] = verdict or NOT_AUDITED
         if verdict is None:
             return result
-        result["page"] = _json(done.files.get("page.json"))
+        result["page"] = asking_analysts(_json(done.files.get("page.json")))
         if result["page"] is None:
             result["message"] = done.out[:4000]
         result["findings"] = _json(done.out.encode())
         result["report"] = done.files.get("report.html", b"").decode(errors="replace")
         return result
+
+    def beside(self, file: FileState) -> FileState | None:
+        """Return the certificate in the folder that has the model's name, as private fits write it."""
+        stem = file.name.rpartition(".")[0]
+        present = self._desk.present()
+        for one in self._desk.state.files.values():
+            kind = (self.result(one.now) or {}).get("kind", "")
+            if one.id in present and kind.endswith("certificate") and one.name.startswith(f"{stem}.certificate"):
+                return one
+        return None
 
     async def certificate(self, file: FileState, other: FileState) -> Done | None:
         """Return what the verification of a certificate says of a model's bytes; None if they are not held."""
@@ -301,7 +314,7 @@ class Audits:
                 done = await self.workers.run(job)
         if records and done.status != 0:
             raise RefusedActionError(done.message)
-        results: list[dict[str, Any]] | None = _json(done.files.get("trial.json"))
+        results: list[dict[str, Any]] | None = asking_analysts(_json(done.files.get("trial.json")))
         return results
 
     def limits(self, inputs: Mapping[str, Any]) -> tuple[str, dict[str, bytes]]:
@@ -387,10 +400,25 @@ class Audits:
             message = compared.message or "they could not be read."
         return {
             "message": message,
-            "page": _json(done.files.get("page.json")) if done.status in VERDICTS else None,
+            "page": asking_analysts(_json(done.files.get("page.json"))) if done.status in VERDICTS else None,
             "changes": _json(compared.files.get("changes.json")),
             "widest": "domain" not in stated,
         }
+
+
+def asking_analysts(value: Any) -> Any:
+    """Return plain values whose texts name the analyst where an audit names the publisher as the one to ask.
+
+    Examples
+    --------
+    >>> asking_analysts({"steps": ["Ask the publisher for a copy."]})
+    {'steps': ['Ask the analyst for a copy.']}
+    """
+    if isinstance(value, str):
+        return ASKED.sub(r"\1 the analyst", value)
+    if isinstance(value, dict):
+        return {name: asking_analysts(one) for name, one in value.items()}
+    return [asking_analysts(one) for one in value] if isinstance(value, list) else value
 
 
 def _verdict_of(data: bytes) -> str:

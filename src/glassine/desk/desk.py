@@ -3,44 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import stat
-import threading
-import unicodedata
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from glassine import __version__
 from glassine.desk.acro import RESULTS, AcroEntry, read_acro
-from glassine.desk.events import DeskEvent, DeskLog, Person
-from glassine.desk.folder import OWN, RECORDS, Folder, FolderFile, open_regular
-from glassine.desk.locking import locked
-from glassine.desk.settings import DeskSettings, read_settings
-from glassine.desk.state import DECISIONS, DeskState, FileState, Version, file_id, folded
+from glassine.desk.desk_record import DeskRecord, utc_now
+from glassine.desk.events import Person, account_of, alike, is_called
+from glassine.desk.folder import RECORDS, FolderFile, open_regular
+from glassine.desk.form_values import digest_of, text_of, texts_of
+from glassine.desk.state import DECISIONS, NO_CERTIFICATE, DeskState, FileState, Verified, Version, file_id
 from glassine.desk.stated import stated_of
 from glassine.errors import DeskError, RefusedActionError
-from glassine.privacy.chained_file import ChainedFile
 
-WAIT = 15.0
-"""Seconds to wait for another desk that writes."""
-TRAINED = "trained"
-"""Folder with one for each private training: its worker writes there what was paid for."""
-SHARED = ("audits", "held", TRAINED)
-"""Folders of the desk's own, which every account of the desk writes to."""
-LONGEST_TEXT = 10_000
-"""Characters of a reason, a note, a question or an answer."""
 STALE = "Another person changed this file since the page was shown. Look at it again; what you wrote is kept."
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-class Desk:
+class Desk(DeskRecord):
     """Decisions on the files of one folder.
 
     Guarantee
@@ -75,65 +57,21 @@ class Desk:
         path: str | os.PathLike[str],
         person: Person,
         *,
-        clock: Callable[[], datetime] = _now,
+        clock: Callable[[], datetime] = utc_now,
         key: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.folder = Folder(path)
-        self.person = person
-        self.key = key
-        self._clock = clock
-        self.own = self.folder.path / OWN
-        self._make_own()
-        self.settings: DeskSettings = read_settings(self.own)
-        self._file = ChainedFile(self.own / "desk.db", WAIT, DeskLog)
-        if not os.path.lexists(self._file.path):
-            self._file.create()
-            self._share(self._file.path)
-        if self.settings.checkers and person.role == "checker" and person.account not in self.settings.checkers:
-            raise DeskError(
-                f"the account {person.account!r} is not one of the checkers of this desk.",
-                remedy="Open it with --analyst, or add the account to checkers in .glassine/desk.toml.",
-                path=self.own,
-            )
+        super().__init__(path, person, clock=clock, key=key)
         self._digests: dict[str, tuple[FolderFile, str]] = {}
         self.left_out: dict[str, str] = {}  # Why an entry of the folder is not listed, by name
         self._acro: tuple[tuple[object, ...], dict[str, AcroEntry]] = ((), {})
         self._acro_recorded: dict[str, AcroEntry] | None = None
-        self._stamp: tuple[int, ...] = ()
-        # The watch over the folder and the presses run on two threads.
-        self._lock = threading.RLock()
-        self._state = DeskState()
-        self.head = self._identity = ""
-        self.refresh()
-        if self._state.settings != self.settings.body():
-            self.record("settled", self.settings.body())
 
     # Reading
 
     @property
-    def state(self) -> DeskState:
-        """What the record comes to, as of the last :meth:`refresh`."""
-        return self._state
-
-    def refresh(self) -> DeskState:
-        """Read the record if it changed, checked whole."""
-        with self._lock:
-            stamp = self._stamp_now()
-            if stamp != self._stamp:
-                with self._file.transaction(write=False) as log:
-                    self._take(log)
-                self._stamp = stamp
-            return self._state
-
-    @property
-    def identity(self) -> str:
-        """64 hexadecimal digits that no other desk's record has."""
-        return self._identity
-
-    @property
-    def title(self) -> str:
-        """Title of the desk: that of its settings, or the name of the folder."""
-        return self.settings.title or self.folder.path.name
+    def audience(self) -> str:
+        """For whom the records are that this desk shows: notes are for checkers."""
+        return "checkers" if self.person.role == "checker" else "public"
 
     @staticmethod
     def folder_digest(path: Path) -> str:
@@ -144,45 +82,11 @@ class Desk:
         except OSError:
             return ""
 
-    def file(self, identity: str) -> FileState:
-        """Return a file by its id.
-
-        Raises
-        ------
-        RefusedActionError
-            If no file has it.
-        """
-        file = self._state.files.get(identity)
-        if file is None:
-            raise RefusedActionError("there is no such file.", remedy="Look at the list again.")
-        return file
-
     def present(self) -> dict[str, FolderFile]:
         """Return the files of the folder by id, as the last :meth:`scan` found them."""
         return {file_id(name): entry for name, (entry, _) in self._digests.items()}
 
     # Writing
-
-    @contextmanager
-    def writing(self) -> Iterator[DeskLog]:
-        """Open the record for one transaction; one desk writes at a time."""
-        # SQLite's locks do not hold on every network share; a file that is made exclusively does.
-        with self._lock, locked(self.own, self.person.account, WAIT):
-            with self._file.transaction(write=True) as log:
-                self._take(log)
-                yield log
-            self._take(log)
-            # Before another desk can write: its events would be taken for read.
-            self._stamp = self._stamp_now()
-
-    def record(self, kind: str, body: Mapping[str, Any]) -> DeskEvent:
-        """Append one event that needs no check."""
-        with self.writing() as log:
-            return self._append(log, kind, body)
-
-    def now(self) -> str:
-        """Return the time as events have it: UTC, to the second."""
-        return self._clock().astimezone(UTC).isoformat(timespec="seconds")
 
     def scan(self) -> int:
         """Look at the folder, record what is new or has changed, and return how many files that were."""
@@ -212,7 +116,7 @@ class Desk:
                 for body in new:
                     # Another desk may have been faster.
                     if self._is_news(self._state, body):
-                        self._append(log, "received", body)
+                        self.append(log, "received", body)
         # After the commit: what could not be recorded is new at the next look.
         self._digests, self._acro_recorded = digests, acro
         return len(new)
@@ -282,7 +186,7 @@ class Desk:
                 "policy_sha256": self.settings.policy_digest,
                 "verdict": verdict,
             }
-            self._append(log, "voted", body | author)
+            self.append(log, "voted", body | author)
 
     def check_voter(self, version: Version) -> None:
         """Raise if the person may not vote on a version."""
@@ -339,8 +243,10 @@ class Desk:
             )
         return {"author": author} if author else {}
 
-    def accept(self, identity: str, asked: Mapping[str, Any]) -> None:
+    def accept(self, identity: str, asked: Mapping[str, Any], verified: Verified | None = None) -> None:
         """Record that a checker trusts the guarantee of a version, or does no longer; it is audited again.
+
+        The record names the certificate that was verified against the bytes, or says that there was none.
 
         Raises
         ------
@@ -364,7 +270,9 @@ class Desk:
             if not open_ or accepted == (version.accepted is not None):
                 raise RefusedActionError("this is not possible in the present state.", stale=True)
             body = {**self._on(file, version), "accepted": accepted, "reason": reason, **author}
-            self._append(log, "accepted", body)
+            if accepted:
+                body["certificate"] = NO_CERTIFICATE if verified is None else verified.body()
+            self.append(log, "accepted", body)
 
     def ask(self, identity: str, asked: Mapping[str, Any]) -> None:
         """Record a question to the analyst; its items are those that were ticked."""
@@ -376,7 +284,7 @@ class Desk:
             raise RefusedActionError("only checkers ask.", remedy="This desk was opened for an analyst.")
         with self.writing() as log:
             file, version = self._current(identity, asked)
-            self._append(log, "asked", {**self._on(file, version), "items": items, "text": text})
+            self.append(log, "asked", {**self._on(file, version), "items": items, "text": text})
 
     def answer(self, identity: str, asked: Mapping[str, Any]) -> None:
         """Record an answer to all open questions of a version, and what it states of the training data.
@@ -396,7 +304,7 @@ class Desk:
                 # What is stated changes the verdict: a checker has to have asked for it.
                 raise RefusedActionError("no question is open on this file.", remedy="A checker asks first.")
             body = {**self._on(file, version), "questions": numbers, "text": text, "stated": stated}
-            self._append(log, "answered", body)
+            self.append(log, "answered", body)
 
     def turn(self, identity: str, asked: Mapping[str, Any]) -> None:
         """Vote again after unequal votes, return a file to its analyst, or withdraw it: one event.
@@ -416,11 +324,11 @@ class Desk:
             status = version.status(self.settings.needed)
             body = self._on(file, version)
             if action == "again" and status in ("conflict", "approved", "changes", "rejected", "returned"):
-                self._append(log, "reopened", {**body, "turn": version.turn + 1})
+                self.append(log, "reopened", {**body, "turn": version.turn + 1})
             elif action == "return" and status in ("changes", "rejected"):
-                self._append(log, "returned", {**body, "turn": version.turn})
+                self.append(log, "returned", {**body, "turn": version.turn})
             elif action == "withdraw" and status in ("waiting", "conflict", "returned"):
-                self._append(log, "withdrawn", {**body, "turn": version.turn, "reason": text_of(asked, "reason")})
+                self.append(log, "withdrawn", {**body, "turn": version.turn, "reason": text_of(asked, "reason")})
             else:
                 raise RefusedActionError("this is not possible in the present state.", stale=True)
 
@@ -458,23 +366,6 @@ class Desk:
         return all(vote.policy_digest == policy and (favorable or vote.verdict == verdict) for vote in votes)
 
     # Inside
-
-    def _take(self, log: DeskLog) -> None:
-        """Fold a record, unless its head is that of the present state, and put the new state in its place."""
-        # Never into the present one: another thread may be reading it, and a record that was replaced by a longer one
-        # does not continue it.
-        if (log.head, log.identity) != (self.head, self._identity):
-            self._state = folded(log.events)
-            self.head, self._identity = log.head, log.identity
-
-    def _stamp_now(self) -> tuple[int, ...]:
-        status = self._file.path.lstat()
-        return status.st_mtime_ns, status.st_size, status.st_ino
-
-    def _append(self, log: DeskLog, kind: str, body: Mapping[str, Any]) -> DeskEvent:
-        event = log.append(kind, self.person, self.now(), body)
-        # Rolled back with the transaction: the state is folded anew from the log.
-        return event
 
     def _current(self, identity: str, asked: Mapping[str, Any]) -> tuple[FileState, Version]:
         """Return the version that a page showed, if it is the present one."""
@@ -518,86 +409,3 @@ class Desk:
             entries = read_acro(self.folder) if key else {}
             self._acro = (key, entries)
         return entries
-
-    def _make_own(self) -> None:
-        try:
-            for path in (self.own, *(self.own / name for name in SHARED)):
-                # Before anything is made in it: a link leads to a folder of another place.
-                if path.is_symlink():
-                    raise DeskError(f"{path} is a link.", remedy="Remove it.", path=path)
-                if not path.is_dir():
-                    path.mkdir()
-                    self._share(path)
-        except OSError as error:
-            raise DeskError(
-                f"cannot write to {self.own}, where the desk keeps its record: {error.strerror}.",
-                remedy="Have your account given the right to write to the folder, or open a copy of it.",
-                path=self.own,
-            ) from None
-
-    def _share(self, path: Path) -> None:
-        """Let the group that can write to the folder also write to the desk's own files."""
-        status = self.folder.path.stat()
-        mode = stat.S_IMODE(path.stat().st_mode) & 0o700
-        group = status.st_mode & 0o070
-        # What one account paid for, no other one moves away.
-        mode |= stat.S_ISVTX if path.name == TRAINED else 0
-        with suppress(OSError):
-            os.chown(path, -1, status.st_gid)
-            path.chmod(mode | (group if path.is_dir() else group & 0o060))
-
-
-def text_of(asked: Mapping[str, Any], name: str) -> str:
-    """Return a text of a request, without spaces around it.
-
-    Raises
-    ------
-    RefusedActionError
-        If it is no text, or too long.
-    """
-    value = asked.get(name, "")
-    if value is None:
-        return ""
-    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
-        raise RefusedActionError(f"{name} must be a text of at most {LONGEST_TEXT:,} characters.", field=name)
-    # Line breaks and tabs are text; other control characters are none, and lone halves of pairs cannot be written.
-    return "".join(char for char in value if char in "\n\t" or (char.isprintable())).strip()
-
-
-def texts_of(asked: Mapping[str, Any], name: str) -> list[str]:
-    """Return the texts of a request by one name: none, one, or several.
-
-    Raises
-    ------
-    RefusedActionError
-        If they are no texts.
-    """
-    value = asked.get(name)
-    several = value if isinstance(value, list) else [] if value is None else [value]
-    return [text for one in several if (text := text_of({name: one}, name))]
-
-
-def alike(name: str, other: str) -> bool:
-    """Return whether two names are the same but for case, spaces and the form of their characters."""
-    one, two = ("".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in (name, other))
-    return one == two
-
-
-def is_called(person: Person, name: str) -> bool:
-    """Return whether a name is that of a person, or of the person's account."""
-    return alike(name, person.name) or alike(name, person.account)
-
-
-def digest_of(value: object) -> str:
-    """Return the SHA-256 of plain values, hexadecimal."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-
-
-def account_of(number: int) -> str:
-    """Return the name of an account of the operating system by its number."""
-    try:
-        import pwd
-
-        return pwd.getpwuid(number).pw_name
-    except (ImportError, KeyError):
-        return f"account {number}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,3 +142,24 @@ class DeskEvent:
         return cls(
             number=row.number, kind=row.kind, at=row.at, person=person, body=json.loads(row.body), hash=row.hash.hex()
         )
+
+
+def alike(name: str, other: str) -> bool:
+    """Return whether two names are the same but for case, spaces and the form of their characters."""
+    one, two = ("".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in (name, other))
+    return one == two
+
+
+def is_called(person: Person, name: str) -> bool:
+    """Return whether a name is that of a person, or of the person's account."""
+    return alike(name, person.name) or alike(name, person.account)
+
+
+def account_of(number: int) -> str:
+    """Return the name of an account of the operating system by its number."""
+    try:
+        import pwd
+
+        return pwd.getpwuid(number).pw_name
+    except (ImportError, KeyError):
+        return f"account {number}"

@@ -13,11 +13,12 @@ from typing import Any
 
 from glassine import __version__
 from glassine.desk.acro import RESULTS, as_results, shape_of
-from glassine.desk.desk import Desk, text_of, texts_of
+from glassine.desk.desk import Desk
 from glassine.desk.events import DeskEvent
 from glassine.desk.folder import read_own
+from glassine.desk.form_values import text_of, texts_of
 from glassine.desk.heads import chain_of, envelope, exported
-from glassine.desk.state import DECISIONS, DeskState, Signing
+from glassine.desk.state import DECISIONS, NO_CERTIFICATE, DeskState, Signing
 from glassine.errors import DeskError, RefusedActionError, quoted
 from glassine.files import json_text
 
@@ -80,7 +81,7 @@ def sign(desk: Desk, asked: Mapping[str, Any]) -> int:
         if desk.key is not None:
             made = envelope(desk, json.dumps(body, sort_keys=True))
             body["signature"] = {name: made[name] for name in ("public_key", "signature")}
-        return log.append("signed", desk.person, desk.now(), body).number
+        return desk.append(log, "signed", body).number
 
 
 def _check_name(name: str) -> None:
@@ -112,6 +113,7 @@ def release(desk: Desk, number: int, render: Render) -> Path:
         If a file changed since it was signed, or cannot be copied.
     """
     state = desk.refresh()
+    desk.check_settings()  # The record of the release states them
     signing = state.signings.get(number)
     if signing is None or number in state.written:
         raise RefusedActionError("there is no such sign-off to write.", stale=True)
@@ -280,6 +282,8 @@ def _public_event(
         return base | {"note": body["note"]} if audience == "checkers" else base
     if event.kind == "accepted":
         base |= {"decision": "guarantee accepted" if body["accepted"] else "guarantee no longer accepted"}
+        if body["accepted"]:
+            base["certificate"] = body.get("certificate", NO_CERTIFICATE)
         return base | {"reason": body["reason"]}
     if event.kind in ("signed", "released"):
         named = [{"name": one["name"], "sha256": one["sha256"]} for one in body["files"]]
@@ -298,6 +302,7 @@ def _public_event(
             "records",
             "turn",
             "epsilon",
+            "charge",
             "phase",
             "note",
         )

@@ -4,68 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import csv
-import functools
 import io
-import re
-import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
-from glassine import __version__
 from glassine.desk.acro import ACRO_FILES
 from glassine.desk.auditing import CLOSED, REQUESTS, Audits
 from glassine.desk.chosen import chosen_records
-from glassine.desk.desk import Desk, text_of
-from glassine.desk.folder import IMAGES, RECORDS
-from glassine.desk.heads import chain_of, exported
-from glassine.desk.releasing import LIMITS, record_of
-from glassine.desk.state import DECISIONS, WORDS, FileState, Version
+from glassine.desk.desk import Desk
+from glassine.desk.documents import EVIDENCE
+from glassine.desk.folder import RECORDS
+from glassine.desk.form_values import text_of
+from glassine.desk.heads import chain_of
+from glassine.desk.pages import clean, clean_name, environment, ordinal
+from glassine.desk.releasing import record_of
+from glassine.desk.state import WORDS, FileState, Verified, Version
 from glassine.desk.stated import STATED
 from glassine.desk.texts import with_texts
-from glassine.errors import RefusedActionError
+from glassine.desk.workbench import Workbench
+from glassine.errors import RefusedActionError, plural
 
-if TYPE_CHECKING:
-    from glassine.desk.workbench import Workbench
-
-REPORT_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
-)
-"""What a report may do that the desk made: fold and unfold, without an origin."""
-DRAWING_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'self'; sandbox"
 CONTRADICTED = (1, 2)
 """Exit statuses of the verification of a certificate that is not of a model's bytes, or cannot be read."""
 BESIDE = ("domain", "findings", "database", "acro")
 """Kinds of files that go with a model, as certificates do."""
 DRAWN = ("tree", "rule list", "additive", "regression")
 """Words of which the kind of a model that is drawn has one."""
-IMAGE_POLICY = "default-src 'none'; frame-ancestors 'self'; sandbox"
 
 LONGEST_TEXT = 200_000
 """Bytes of a file that are shown as text."""
 MOST_ROWS, MOST_COLUMNS = 200, 60
 MOST_NAMES = 100
 """Names of what a folder has and the desk does not list."""
-LONG_NAME = 20
-"""Characters of a name that may not fit into a line."""
-LARGEST_IMAGE = 20_000_000
 MARKS = {"within policy": ("ok", "✓"), "outside policy": ("no", "✕")}
-DIRECTIONS = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
-KEPT = "\n\t"
-
-EVIDENCE = {
-    "tre": "trusted research environments",
-    "tehdas": "European health data space",
-    "edpb": "data-protection authorities",
-    "nist": "NIST SP 800-226",
-    "iso27559": "ISO/IEC 27559",
-    "hipaa": "HIPAA expert determination",
-}
-"""Whose questions the evidence of a file answers."""
 
 NAMES = {
     "queue": "To check",
@@ -74,64 +46,6 @@ NAMES = {
     "record": "Record",
     "workbench": "Workbench",
 }
-
-
-def clean(text: object) -> str:
-    """Return a text with control characters and direction overrides made visible; line breaks and tabs are kept."""
-    # As glassine.report.wording.clean, which brings readers of records into the process.
-    return "".join(
-        "\ufffd" if (unicodedata.category(c) in ("Cc", "Cs") and c not in KEPT) or c in DIRECTIONS else c
-        for c in str(text)
-    )
-
-
-def _code(text: str) -> Markup:
-    pieces = re.split(r"`([^`]+)`", text)
-    return Markup("").join(
-        Markup("<code>{0}</code>").format(piece) if i % 2 else Markup.escape(piece) for i, piece in enumerate(pieces)
-    )
-
-
-def broken(name: str) -> Markup:
-    """Return the name of a file, which goes on in the next line behind a dot, a dash or an underscore if it is long."""
-    if len(name) <= LONG_NAME:
-        return Markup.escape(clean_name(name))
-    return Markup("<wbr>").join(map(clean_name, re.split(r"(?<=[._-])(?=\w)", name)))
-
-
-def clean_name(name: str) -> str:
-    """Return the name of a file with line breaks, tabs and what :func:`clean` replaces made visible."""
-    return re.sub(r"[\n\t]", "\ufffd", clean(name))
-
-
-def ordinal(number: int) -> str:
-    """Return a number as 1st, 2nd, 3rd, 4th."""
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number % 100 not in (11, 12, 13) else 0, "th")
-    return f"{number}{ending}"
-
-
-@functools.cache
-def environment() -> Environment:
-    """Return the templates of the desk; blocks that reports share are the report's."""
-    made = Environment(
-        loader=ChoiceLoader([PackageLoader("glassine.desk"), PackageLoader("glassine.report")]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= {"clean": clean, "broken": broken, "code": _code, "when": _when, "ordinal": ordinal, "size": _size}
-    made.globals |= {"decisions": DECISIONS, "stated": STATED, "version": __version__, "limits": LIMITS}
-    return made
-
-
-def _when(at: str) -> str:
-    """Return a time as people read it: the day, the minute and the zone."""
-    return f"{at[:10]} {at[11:16]} UTC"
-
-
-def _size(n: int) -> str:
-    return f"{n:,} bytes" if n < 10_000 else f"{n / 1000:,.0f} kB" if n < 10_000_000 else f"{n / 1e6:,.0f} MB"
 
 
 class Screens:
@@ -164,7 +78,7 @@ class Screens:
         values: dict[str, Any] = {"here": name, "names": NAMES, "desk": self._desk, "chosen": chosen}
         values["count"] = len(self._waiting())
         values["person"] = self._desk.person
-        values["fault"] = ""
+        values["resettled"] = self._desk.resettled
         make = {
             "queue": self._queue,
             "decided": self._decided,
@@ -213,7 +127,7 @@ class Screens:
     async def certificate(self, identity: str) -> str:
         """Return whether the certificate beside a model is of its bytes."""
         file = self._desk.file(identity)
-        other = self._certificate(file)
+        other = self._audits.beside(file)
         if other is None:
             raise RefusedActionError("there is no certificate beside this model.")
         done = await self._audits.certificate(file, other)
@@ -228,25 +142,19 @@ class Screens:
             As :meth:`Desk.accept`, or if the certificate is not of these bytes or cannot be read.
         """
         file = self._desk.file(identity)
-        other = self._certificate(file) if asked.get("accepted") == "yes" else None
+        other = self._audits.beside(file) if asked.get("accepted") == "yes" else None
         done = None if other is None else await self._audits.certificate(file, other)
-        if other is not None and done is not None and done.status in CONTRADICTED:
+        if other is None or done is None:
+            self._desk.accept(identity, asked)
+            return
+        if done.status in CONTRADICTED:
             raise RefusedActionError(
                 f"{clean_name(other.name)}, the certificate beside this model, does not hold for these bytes.",
                 remedy="Look at what its verification says, and ask the analyst for the model that it is of.",
                 field="trust",
             )
-        self._desk.accept(identity, asked)
-
-    def _certificate(self, file: FileState) -> FileState | None:
-        """Return the certificate in the folder that has the model's name, as private fits write it."""
-        stem = file.name.rpartition(".")[0]
-        present = self._desk.present()
-        for one in self._desk.state.files.values():
-            kind = (self._audits.result(one.now) or {}).get("kind", "")
-            if one.id in present and kind.endswith("certificate") and one.name.startswith(f"{stem}.certificate"):
-                return one
-        return None
+        verified = Verified(name=other.name, sha256=other.now.sha256, whole=done.status == 0)
+        self._desk.accept(identity, asked, verified)
 
     async def trial(self, identity: str, asked: Mapping[str, Any] | None = None) -> str:
         """Return what the copies would be that the remedies of a file make, measured on records if some were chosen.
@@ -267,64 +175,10 @@ class Screens:
             desk.record("seen", {"model": file.name, "records": ", ".join(records)})
         values = {
             "found": await self._audits.trial(file, records, target),
-            "shown": self._of(file),
+            "shown": self.of(file),
             "person": self._desk.person,
         }
         return self._pages.get_template("trial.html").render(values)
-
-    async def document(self, asked: Mapping[str, Any]) -> tuple[bytes, dict[str, str]]:
-        """Return a report, an image or a download, with its headers.
-
-        Raises
-        ------
-        RefusedActionError
-            If there is no such document.
-        """
-        what = asked.get("what")
-        if what == "record":
-            audience = self._audience if asked.get("audience") == "checkers" else "public"
-            text = exported(self._desk, record_of(self._desk.state, self._desk, audience))
-            self._desk.record("exported", {"audience": audience})
-            return text.encode(), _download("application/json", f"record-{audience}.json")
-        if what == "training":
-            both = self._workbench.trainings.download(str(asked.get("key", "")))
-            return both, _download("application/json", "private-model-and-certificate.json")
-        file = self._desk.file(str(asked.get("file", "")))
-        if what == "report":
-            result = self._audits.result(file.now)
-            if result is None or not result["report"]:
-                raise RefusedActionError("there is no report on this file.")
-            return result["report"].encode(), _framed(REPORT_POLICY)
-        if what == "editor":
-            return await self._workbench.editor(file.id), _framed(REPORT_POLICY)
-        if what == "drawing":
-            done = await self._audits.drawing(file)
-            if done is None or "drawing.svg" not in done.files:
-                raise RefusedActionError("the desk holds no model of this file." if done is None else done.message)
-            svg = Markup(done.files["drawing.svg"].decode(errors="replace"))  # noqa: S704, shown in a sandbox
-            return environment().get_template("drawing.html").render(name=file.name, svg=svg).encode(), _framed(
-                DRAWING_POLICY
-            )
-        if what == "evidence":
-            form = str(asked.get("form", ""))
-            if form not in EVIDENCE or not (self._audits.result(file.now) or {}).get("findings"):
-                raise RefusedActionError("there is no audit to take evidence from.")
-            done = await self._audits.evidence(file, form, self._certificate(file))
-            if "evidence.html" not in done.files:
-                raise RefusedActionError(done.message)
-            return done.files["evidence.html"], _download("text/html; charset=utf-8", f"evidence-{form}.html")
-        if what == "image":
-            if file.now.size > LARGEST_IMAGE:
-                raise RefusedActionError(f"the desk shows images of at most {LARGEST_IMAGE:,} bytes.")
-            data = await asyncio.to_thread(self._desk.folder.checked, file.name, LARGEST_IMAGE, file.now.sha256)
-            kind = next((kind for magic, kind in IMAGES.items() if data.startswith(magic)), None)
-            if kind is None:
-                raise RefusedActionError("this is not an image that the desk shows.", remedy="Look at it as text.")
-            return data, {"content-type": kind, "content-security-policy": IMAGE_POLICY}
-        if what == "reply":
-            text = environment().get_template("reply.txt").render(self._of(file))
-            return text.encode(), _download("text/plain; charset=utf-8", "reply.txt")
-        raise RefusedActionError("there is no such document.")
 
     # Values of the screens
 
@@ -361,7 +215,7 @@ class Screens:
         return {
             "files": items,
             "others": [self._item(file) for file in others],
-            "shown": None if selected is None else self._of(selected),
+            "shown": None if selected is None else self.of(selected),
             "to_sign": len(self._desk.ready()),
             "left_out": sorted(self._desk.left_out.items()),
             "most_names": MOST_NAMES,
@@ -385,7 +239,7 @@ class Screens:
         page = (result or {}).get("page") or {}
         if page:
             against = sum(check["status"] == "fail" for check in page["checks"])
-            about = f": {against} of {len(page['checks'])} checks" if verdict == "outside policy" else ""
+            about = f": {against} of {plural(len(page['checks']), 'check')}" if verdict == "outside policy" else ""
             said = f"{page['headline']}{about}"
         else:
             said = "Being audited" if result is None else str(result["message"] or "Not audited")
@@ -410,7 +264,7 @@ class Screens:
             "at": version.at,
         }
 
-    def _of(self, file: FileState) -> dict[str, Any]:
+    def of(self, file: FileState) -> dict[str, Any]:
         """Return everything that the screen of one file shows."""
         desk, version = self._desk, file.now
         result = self._audits.result(version)
@@ -457,8 +311,7 @@ class Screens:
                 for one in desk.state.files.values()
                 if one.id in desk.present() and (self._audits.result(one.now) or {}).get("kind") == "domain"
             ],
-            "certificate": self._certificate(file),
-            "evidence": EVIDENCE,
+            "certificate": self._audits.beside(file),
             "records": [one.name for one in desk.present().values() if one.name.lower().endswith(RECORDS)],
             "present": file.id in desk.present(),
             "accepts": accepts,
@@ -507,7 +360,7 @@ class Screens:
     def _signoff(self, _: str) -> dict[str, Any]:
         desk = self._desk
         return {
-            "ready": [self._of(file) for file in desk.ready()],
+            "ready": [self.of(file) for file in desk.ready()],
             "unwritten": [one for number, one in desk.state.signings.items() if number not in desk.state.written],
             "released": [
                 {"folder": folder, "signing": desk.state.signings[number]}
@@ -520,27 +373,14 @@ class Screens:
 
     def _record(self, _: str) -> dict[str, Any]:
         # Notes are for checkers: an analyst's desk shows the decisions alone.
-        record = record_of(self._desk.state, self._desk, self._audience)
-        return {"record": record, "chain": chain_of(self._desk), "events": list(reversed(record["events"]))[:500]}
-
-    @property
-    def _audience(self) -> str:
-        """Who looks at the records of this desk."""
-        return "checkers" if self._desk.person.role == "checker" else "public"
-
-
-def _framed(policy: str) -> dict[str, str]:
-    """Return the headers of a page that the desk shows in a frame."""
-    return {
-        "content-type": "text/html; charset=utf-8",
-        "content-security-policy": policy,
-        "x-frame-options": "SAMEORIGIN",
-    }
-
-
-def _download(kind: str, name: str) -> dict[str, str]:
-    return {
-        "content-type": kind,
-        "content-disposition": f'attachment; filename="{name}"',
-        "content-security-policy": "default-src 'none'; sandbox",
-    }
+        record = record_of(self._desk.state, self._desk, self._desk.audience)
+        audited = [
+            file for file in self._desk.state.files.values() if (self._audits.result(file.now) or {}).get("findings")
+        ]
+        return {
+            "record": record,
+            "chain": chain_of(self._desk),
+            "events": list(reversed(record["events"]))[:500],
+            "audited": audited,
+            "evidence": EVIDENCE,
+        }

@@ -70,6 +70,23 @@ class Audit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """A certificate that the desk verified against the bytes of a model."""
+
+    name: str
+    sha256: str  # Of the certificate
+    whole: bool  # Whether everything in it could be verified
+
+    def body(self) -> dict[str, Any]:
+        """Return what the record says of it."""
+        return {"name": self.name, "sha256": self.sha256, "verified": "whole" if self.whole else "in part"}
+
+
+NO_CERTIFICATE = "none"
+"""What the record says where no certificate was verified."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
     """That a checker trusts the guarantee that a version claims, which no audit can verify."""
 
@@ -77,6 +94,7 @@ class Acceptance:
     reason: str
     at: str
     stated_author: str  # Whom the checker named as the author, where the file is of the checker's account
+    certificate: Verified | None  # The one that was verified when it was accepted
 
 
 ACCEPTED = "accept_guarantee"
@@ -95,7 +113,7 @@ class Version:
     turn: int = 1
     audits: list[Audit] = field(default_factory=list)
     questions: list[Asking] = field(default_factory=list)
-    answers: dict[str, Any] = field(default_factory=dict)  # What the publisher stated, by option
+    answers: dict[str, Any] = field(default_factory=dict)  # What the analyst stated, by option
     accepted: Acceptance | None = None
     votes: list[Vote] = field(default_factory=list)
     ended: Literal["", "returned", "withdrawn", "signed", "released"] = ""
@@ -279,12 +297,25 @@ class DeskState:
                     question.answer, question.answered_by = body["text"], person
             version.answers |= body["stated"]
         elif event.kind == "accepted":
-            made = Acceptance(person=person, reason=body["reason"], at=event.at, stated_author=body.get("author", ""))
+            made = Acceptance(
+                person=person,
+                reason=body["reason"],
+                at=event.at,
+                stated_author=body.get("author", ""),
+                certificate=_verified(body.get("certificate", NO_CERTIFICATE)),
+            )
             version.accepted = made if body["accepted"] else None
         elif event.kind == "reopened":
             version.turn, version.ended = body["turn"], ""
         elif event.kind in ("returned", "withdrawn"):
             version.ended = "returned" if event.kind == "returned" else "withdrawn"
+
+
+def _verified(said: Any) -> Verified | None:
+    """Return the certificate that an event names, None if it says that there was none."""
+    if said == NO_CERTIFICATE:
+        return None
+    return Verified(name=said["name"], sha256=said["sha256"], whole=said["verified"] == "whole")
 
 
 def folded(events: Iterable[DeskEvent]) -> DeskState:

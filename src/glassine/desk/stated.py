@@ -1,4 +1,4 @@
-"""What a publisher states of the training data, as the answer form of the desk has it."""
+"""What an analyst states of the training data, as the answer form of the desk has it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from glassine.errors import DeskError, RefusedActionError
 
 @dataclass(frozen=True, slots=True)
 class StatedField:
-    """What a publisher can state of the training data."""
+    """What an analyst can state of the training data."""
 
     option: str  # Of the command that audits
     kind: Literal["flag", "number", "share", "choice", "file"]
@@ -57,7 +57,7 @@ STATED: dict[str, StatedField] = {
     "settings_tried": StatedField("--settings-tried", "number", "Settings among which one was chosen on the data"),
     "domain": StatedField("--domain", "file", "File of the folder that holds the public cut points", of=CELLS),
 }
-"""What a publisher can state, by field of the form."""
+"""What an analyst can state, by field of the form."""
 
 
 def stated_of(asked: Mapping[str, Any], folder: Folder) -> dict[str, Any]:

@@ -15,8 +15,10 @@ from typing import Any
 
 from glassine.desk.auditing import Audits
 from glassine.desk.chosen import chosen_file, chosen_records
-from glassine.desk.desk import TRAINED, Desk, text_of
+from glassine.desk.desk import Desk
+from glassine.desk.desk_record import TRAINED
 from glassine.desk.folder import NOT_FOLLOWED, OWN, open_regular
+from glassine.desk.form_values import text_of
 from glassine.desk.rooms import try_lock
 from glassine.desk.workers import Done, Job, StoppedJobError
 from glassine.errors import DeskError, GlassineError, RefusedActionError
@@ -25,6 +27,8 @@ FITS = {"tree": "Decision tree", "rule-list": "Rule list", "additive": "Additive
 MODEL, CERTIFICATE = "model.json", "certificate.json"
 MOST = 256_000_000
 """Bytes of a model that a worker may have written."""
+STAYS = "A charge is never voided, and pays for one release: training again draws new noise, and is charged anew."
+"""What a charge without a model comes to, as the ledger's note proves it (``privacy/ledger.md``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +61,9 @@ class PrivateTraining:
 class Trainings:
     """The private trainings of one desk.
 
-    Guarantee: a press charges the ledger at most once. A model that a worker finished is in the desk's own folder
-    before the worker ends, and stays there until the folder has it.
+    Guarantee: a press charges the ledger at most once, by a charge whose note names the press. A model that a worker
+    finished is in the desk's own folder before the worker ends, and stays there until the folder has it. A training
+    that was killed is not run again: its charge, if there is one, stays spent.
 
     Parameters
     ----------
@@ -72,6 +77,7 @@ class Trainings:
         self._desk = desk
         self._audits = audits
         self._running: set[str] = set()
+        self._tried: set[str] = set()  # Of those whose desks ended first
         # What a worker could not write, and printed instead.
         self._unwritten: dict[str, dict[str, bytes]] = {}
 
@@ -79,10 +85,11 @@ class Trainings:
         """Return the trainings that began and are not recorded as ended, with what is there of each, in a word."""
         return [one | {"found": self._progress(one["key"])} for one in self._desk.state.unended(self._running)]
 
-    def failed(self) -> dict[str, Any] | None:
-        """Return the last training, if it made no model."""
+    def ended(self) -> dict[str, Any] | None:
+        """Return the last training, if it made no model, or another desk than its own wrote the model."""
         last = next(reversed(self._desk.state.charges.values()), None)
-        return last if last is not None and last["phase"] == "failed" else None
+        told = last is not None and (last["phase"] == "failed" or "resumed" in last)
+        return last if told else None
 
     async def spend(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Train a private model, once for a key: the ledger is charged before the records are used.
@@ -93,9 +100,9 @@ class Trainings:
             If a value is missing or wrong, the key was used, or no model was written; then it says what was charged.
         """
         training = self._asked(asked)
-        # Counted first: what stands behind these charges later is of this press, or came meanwhile.
-        before = len(await self._charges(training.ledger, training.dataset))
-        body = training.body() | {"before": before}
+        # A ledger that cannot be read, or has no such dataset, is said before anything begins.
+        await self._charges(training.ledger, training.dataset)
+        body = training.body() | {"mark": self._mark(training.key)}
         place = self._begin(training.key, body)
         try:
             failure = await self._train(training, place)
@@ -106,6 +113,8 @@ class Trainings:
 
     async def settle(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Bring a training to its end whose desk ended before: write what it made, or record what it was charged.
+
+        Nothing is trained and nothing is charged.
 
         Raises
         ------
@@ -124,8 +133,21 @@ class Trainings:
                 f"the account {body['account']!r} trained it and holds what it made.",
                 remedy="Open the desk with that account.",
             )
+        if key not in (one["key"] for one in self._desk.refresh().unended(self._running)):
+            raise RefusedActionError("another desk has ended this training.", remedy="Look at the page again.")
         event = {name: value for name, value in body.items() if name not in ("at", "account", "phase")}
-        return await self._end(event, "the desk ended first.")
+        return await self._end({**event, "resumed": True}, "the desk ended first.")
+
+    async def resume(self) -> None:
+        """Bring every training of this account to its end whose desk ended before, once."""
+        for one in self.unended():
+            if one["key"] in self._tried or one["found"] not in ("model", ""):
+                continue
+            self._tried.add(one["key"])
+            # What it was charged is not recorded before it can be read; a press of the page records that it cannot.
+            with suppress(GlassineError, OSError):
+                await self._paid(one)
+                await self.settle({"key": one["key"]})
 
     def download(self, key: str) -> bytes:
         """Return model and certificate of a training that could not be written into the folder, as one JSON object."""
@@ -208,7 +230,7 @@ class Trainings:
             *((f"--classes={','.join(training.classes)}",) if training.classes else ()),
             *((f"--target-range={limits[0]!r},{limits[1]!r}",) if limits else ()),
             *("--domain", public, "--epsilon", training.epsilon),
-            *("--ledger", path, "--dataset", training.dataset),
+            *("--ledger", path, "--dataset", training.dataset, "--note", self._mark(training.key)),
             *("-o", f"{into}/{MODEL}", "--certificate", f"{into}/{CERTIFICATE}"),
         )
         try:
@@ -240,12 +262,10 @@ class Trainings:
 
     async def _end(self, body: Mapping[str, Any], failure: str) -> dict[str, Any]:
         """Write what a training made into the folder, or record that it made nothing, with what was charged."""
-        key, desk = body["key"], self._desk
-        made = self._files_of(key)
+        made = self._files_of(body["key"])
         if MODEL not in made:
             said = f"No model was written: {failure} {await self._charge_text(body)}"
-            desk.record("charged", {**body, "phase": "failed", "text": said[:1000]})
-            self._forget(key)
+            self._close({**body, "phase": "failed", "text": said[:1000]})
             raise RefusedActionError(said)
         try:
             name = await self._write_once(f"private-{body.get('kind', 'model')}", made[MODEL])
@@ -259,9 +279,17 @@ class Trainings:
                 remedy="Make room or restore the rights, then press “Write it into the folder”, or download it.",
             ) from None
         written = " and ".join(names)
-        desk.record("charged", {**body, "phase": "done", "text": name})
-        self._forget(key)
+        with suppress(ValueError, KeyError, TypeError):
+            body = {**body, "charge": int(json.loads(made[CERTIFICATE])["receipt"]["charge"])}
+        self._close({**body, "phase": "done", "text": name})
         return {"written": written}
+
+    def _close(self, body: Mapping[str, Any]) -> None:
+        """Record how a training ended, once, and remove the desk's own copies."""
+        with self._desk.writing() as log:
+            if self._desk.state.charges[body["key"]]["phase"] == "begun":
+                self._desk.append(log, "charged", body)
+        self._forget(body["key"])
 
     async def _write_once(self, stem: str, data: bytes) -> str:
         """Return the name of a file of the folder with these bytes, a new one if a desk that ended wrote none."""
@@ -274,17 +302,28 @@ class Trainings:
 
     async def _charge_text(self, body: Mapping[str, Any]) -> str:
         """Return in words what the ledger says of a training: whether it was charged."""
-        if "before" not in body:
-            return "The budget may have been charged: read the ledger."
         try:
-            new = (await self._charges(body["ledger"], body["dataset"]))[body["before"] :]
+            paid = await self._paid(body)
         except (GlassineError, OSError) as error:
             return f"The budget may have been charged, and the ledger cannot be read now: {error}"
-        mine = [one for one in new if math.isclose(one["epsilon"], body["epsilon"])]
-        if not mine:
+        if not paid:
             return "Nothing was charged."
-        said = ", ".join(f"charge {one['number']} of {one['at'][:10]} {one['at'][11:16]} UTC" for one in mine)
-        return f"The ledger was charged epsilon {body['epsilon']:g} of {body['dataset']!r} ({said}): it stays spent."
+        said = ", ".join(f"charge {one['number']} of {one['at'][:10]} {one['at'][11:16]} UTC" for one in paid)
+        spent = (
+            f"The ledger was charged epsilon {paid[0]['epsilon']:g} of {body['dataset']!r} ({said}): it stays spent."
+        )
+        return f"{spent} {STAYS}"
+
+    def _mark(self, key: str) -> str:
+        """Return what the note of a charge ends with that a press of this desk made: no other charge has it."""
+        return f"desk {self._desk.identity[:16]}, press {key}"
+
+    async def _paid(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the charges that a training made, at most one; errors as of :meth:`_charges`."""
+        if "mark" not in body:
+            raise RefusedActionError("an earlier version began this training, and its charge does not name it.")
+        charges = await self._charges(body["ledger"], body["dataset"])
+        return [one for one in charges if one["note"].endswith(f"; {body['mark']}")]
 
     async def _charges(self, ledger: str, dataset: str) -> list[dict[str, Any]]:
         """Return the charges of a dataset; no record is read.

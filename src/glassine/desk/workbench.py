@@ -14,8 +14,9 @@ from typing import Any
 from glassine.desk.auditing import Audits
 from glassine.desk.chosen import chosen_file, chosen_records
 from glassine.desk.copies import Copies
-from glassine.desk.desk import Desk, text_of
+from glassine.desk.desk import Desk
 from glassine.desk.folder import RECORDS
+from glassine.desk.form_values import text_of
 from glassine.desk.simulation import Simulation
 from glassine.desk.state import FileState
 from glassine.desk.trainings import FITS, Trainings, classes_of, range_of
@@ -91,7 +92,7 @@ class Workbench:
             "simulated": self._simulated,
             "left": self._left,
             "unended": self.trainings.unended(),
-            "failed": self.trainings.failed(),
+            "ended": self.trainings.ended(),
             "fits": FITS,
             "types": TYPES,
             "key": os.urandom(8).hex(),

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from itertools import takewhile
 
 from glassine.attacks.outcome import Audience, ShownCount
+from glassine.errors import plural as plural
 
 CHECKER_ONLY = "For the checker only: measured on the records, covered by no guarantee."
 """The first line of every text and page all of which was measured on records."""
@@ -100,12 +101,6 @@ def condition_lines(text: str) -> tuple[str, str]:
     """Return a condition in two: the attribute with what stands before it, and the comparison; empty if it has none."""
     parts = _CONDITION.fullmatch(text)
     return (f"{parts[1]}{parts[2]}", parts[3].strip()) if parts else (text, "")
-
-
-def plural(count: int, noun: str) -> str:
-    """Return ``1 leaf``, ``2 leaves``, ``1,000 records``."""
-    many = f"{noun[:-1]}ves" if noun.endswith("leaf") else f"{noun}es" if noun.endswith("ss") else f"{noun}s"
-    return f"{count:,} {noun if count == 1 else many}"
 
 
 def number(count: int) -> str:

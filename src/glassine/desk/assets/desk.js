@@ -331,7 +331,8 @@ const actions = {
   async record(button) { download(await ticket({what: "record", audience: button.dataset.record})); },
   async evidence(button) {
     say("The evidence is being written.");
-    download(await ticket({what: "evidence", file: button.dataset.evidence, form: document.getElementById("evidence").value}));
+    const value = id => document.getElementById(id).value;
+    download(await ticket({what: "evidence", file: value(button.dataset.evidence), form: value("evidence-form")}));
     say("The evidence was downloaded.");
   },
   async reply(button) { download(await ticket({what: "reply", file: button.dataset.reply})); },
