@@ -290,6 +290,64 @@ def test_an_analyst_drops_a_model_says_what_is_public_reveals_less_and_sends_it(
     assert json.loads(again.read_text())["attributes"][0]["inferred"] is True
 
 
+def test_a_note_of_the_analyst_goes_with_the_file(
+    folder: Path, open_desk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glassine.desk.desk.account_of", lambda number: "lind")
+    analyst, _ = open_desk(folder, LIND)
+    analyst.wait_for_selector("section[aria-labelledby=remarks]")
+    analyst.fill("#f-text", "the rules of table 3")
+    analyst.click("text=Record the note")
+    analyst.wait_for_selector("section[aria-labelledby=remarks] >> text=stated, not checked")
+    checker, _ = open_desk(folder)
+    checker.wait_for_selector("section[aria-labelledby=remarks]:has-text('the rules of table 3')")
+    assert checker.locator("text=Record the note").count() == 0
+
+
+def test_lists_are_narrowed_and_stay_so_though_the_screen_is_drawn_again(folder: Path, open_desk: Any) -> None:
+    for number in range(12):
+        (folder / f"model-{number}.txt").write_text(RULES.replace("520", f"{600 + number}"))
+    page, served = open_desk(folder)
+    served.audited("rules.txt", "model-11.txt")
+    page.fill("#find", "model-1")
+    page.wait_for_selector(".queue li:visible >> nth=2")
+    assert page.locator(".queue li:visible").count() == 3  # model-1, model-10, model-11
+    (folder / "model-12.txt").write_text(SMALL_RULES)
+    page.wait_for_selector(".queue a:visible:has-text('model-12.txt')")
+    assert page.locator(".queue li:visible").count() == 4
+    assert page.input_value("#find") == "model-1"
+    # Typing goes on where it was.
+    page.focus("#find")
+    page.keyboard.press("Home")
+    (folder / "model-13.txt").write_text(SMALL_RULES)
+    page.wait_for_selector(".queue a:has-text('model-13.txt')")
+    assert page.evaluate("[document.activeElement.id, document.activeElement.selectionStart]") == ["find", 0]
+    page.click(".top >> text=Record")
+    page.fill("#filter", "model-12")
+    (folder / "model-14.txt").write_text(SMALL_RULES)
+    within(lambda: any(file.name == "model-14.txt" for file in served.app.desk.state.files.values()))
+    page.wait_for_selector("#events td:has-text('model-14.txt')", state="attached")
+    assert {"model-12.txt" in row for row in page.locator("#events tbody tr:visible").all_inner_texts()} == {True}
+    page.select_option("#evidence-file", label="model-12.txt")
+    page.select_option("#evidence-form", "edpb")
+    with page.expect_download() as loaded:
+        page.click("text=Download the evidence")
+    assert b"model-12.txt" in Path(loaded.value.path()).read_bytes()
+
+
+def test_a_desk_whose_settings_changed_says_so_and_decides_nothing(folder: Path, open_desk: Any) -> None:
+    page, served = open_desk(folder)
+    page.wait_for_selector("#verdict:not(:has-text('Being audited'))")
+    (folder / ".glassine" / "desk.toml").write_text("needed = 1\n")
+    page.wait_for_selector("text=The settings of this desk changed since it was opened.")
+    page.check("input[name=decision][value=reject]")
+    page.fill("#f-reason", "too detailed")
+    page.click("text=Record my decision")
+    page.wait_for_selector("form .need:has-text('Nothing is decided under the earlier ones')")
+    assert page.input_value("#f-reason") == "too detailed"
+    assert not any(event.kind == "voted" for event in served.app.desk.refresh().events)
+
+
 def test_the_editor_saves_a_new_file_with_its_log(folder: Path, open_desk: Any) -> None:
     write_model(income_model(), folder / "income.json")
     page, served = open_desk(folder, LIND)
@@ -358,6 +416,7 @@ def test_every_screen_meets_the_rules_of_accessibility(folder: Path, open_desk: 
     served.audited("rules.txt", "ages.json", "withdrawn.txt")
     files = {file.name: file.id for file in served.app.desk.state.files.values()}
     begun = {"epsilon": 1.0, "dataset": "study", "ledger": "budget.sqlite", "kind": "tree"}
+    served.app.workbench.trainings._tried.add("b")  # As if the folder had no room for it
     for desk in (Desk(folder, OKAFOR), Desk(folder, BERG)):
         desk.scan()
         approve(desk, "table.csv", reason="looked at")

@@ -381,6 +381,29 @@ def test_a_vote_counts_once_though_two_threads_read_the_record(
     assert len(before.events) == len(first.state.events) - 2
 
 
+def test_a_note_is_of_the_analyst_whose_file_it_is_and_changes_no_verdict(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glassine.desk.desk.account_of", lambda number: "lind")
+    analyst, checker = Desk(folder, LIND), Desk(folder, OKAFOR)
+    for desk in (analyst, checker):
+        look(desk)
+    identity, asked = bound(analyst, "rules.txt", text="the rules of table 3")
+    other = Desk(folder, Person(account="other", name="O. Other", role="analyst"))
+    for desk, text in ((checker, "mine"), (other, "mine"), (analyst, " ")):
+        desk.refresh()
+        with pytest.raises(RefusedActionError, match=r"only the analyst|needs a text"):
+            desk.remark(identity, {**asked, "text": text})
+    analyst.remark(identity, asked)
+    version = checker.refresh().files[identity].now
+    assert [(one.person, one.text) for one in version.remarks] == [(LIND, "the rules of table 3")]
+    assert checker.audit(version).verdict == "within policy"
+    # A page that was drawn before does not show it yet.
+    with pytest.raises(RefusedActionError, match="changed this file"):
+        checker.vote(identity, {**asked, "decision": "approve"})
+    assert [one["kind"] for one in record_of(checker.state, checker, "public")["events"]] == []
+
+
 def test_a_statement_needs_a_question_and_a_question_a_checker(desks: tuple[Desk, Desk], folder: Path) -> None:
     first, _ = desks
     analyst = Desk(folder, LIND)

@@ -68,7 +68,7 @@ def test_public_records_of_two_data_sets_are_the_same_bytes(tmp_path: Path, monk
 KILLED = """
 import json, os, shutil, signal, sys
 from pathlib import Path
-from glassine.desk import Desk
+from glassine.desk import Desk, Person
 from glassine.desk.heads import exported
 from glassine.desk.releasing import release, sign
 from glassine.privacy import chained_log
@@ -119,6 +119,9 @@ def work(folder):
     for kind, body in (("seen", {"column": "age"}), ("stated", {"domain": "d"}), ("charged", {"key": "k"})):
         if not done(first, kind):
             first.record(kind, body)
+    mine = Desk(folder, Person(account=first.file(bound(first, "c.txt")[0]).now.author, name="M. Lind", role="analyst"))
+    mine.scan()
+    act(mine, "remarked", "c.txt", mine.remark, text="a rule list")
     # A file that is returned after a conflict, one that is withdrawn, and one that is asked about and released.
     if not done(first, "reopened", "b.txt"):
         vote(desks, "b.txt", "approve", "reject")

@@ -251,6 +251,7 @@ class DeskApp:
     async def _do(self, path: str, asked: dict[str, Any]) -> Any:
         desk, parts = self.desk, path.split("/")
         actions = {"vote": desk.vote, "ask": desk.ask, "answer": desk.answer, "turn": desk.turn}
+        actions["remark"] = desk.remark
         if len(parts) == 3 and parts[0] == "files" and parts[2] in actions:
             actions[parts[2]](parts[1], asked)
         elif len(parts) == 3 and parts[0] == "files" and parts[2] == "accept":

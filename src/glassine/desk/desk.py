@@ -286,6 +286,23 @@ class Desk(DeskRecord):
             file, version = self._current(identity, asked)
             self.append(log, "asked", {**self._on(file, version), "items": items, "text": text})
 
+    def remark(self, identity: str, asked: Mapping[str, Any]) -> None:
+        """Record what an analyst says of a file of their own, for those who check it.
+
+        Raises
+        ------
+        RefusedActionError
+            If the text is missing, the file is another account's, or it is to an earlier state.
+        """
+        text = text_of(asked, "text")
+        if not text:
+            raise RefusedActionError("a note needs a text.", remedy="Write it.", field="text")
+        with self.writing() as log:
+            file, version = self._current(identity, asked)
+            if self.person.role != "analyst" or version.author != self.person.account:
+                raise RefusedActionError("only the analyst whose file it is writes a note on it.")
+            self.append(log, "remarked", {**self._on(file, version), "text": text})
+
     def answer(self, identity: str, asked: Mapping[str, Any]) -> None:
         """Record an answer to all open questions of a version, and what it states of the training data.
 

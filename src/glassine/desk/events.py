@@ -14,7 +14,19 @@ from glassine.errors import DamagedDeskError, DeskError
 from glassine.privacy.chained_log import ChainedLog, LogForm
 
 KINDS = (
-    *("settled", "received", "audited", "asked", "answered", "accepted", "voted", "reopened", "returned", "withdrawn"),
+    *(
+        "settled",
+        "received",
+        "remarked",
+        "audited",
+        "asked",
+        "answered",
+        "accepted",
+        "voted",
+        "reopened",
+        "returned",
+        "withdrawn",
+    ),
     *("signed", "released", "exported", "seen", "stated", "charged"),
 )
 """Kinds of events, in the order in which they first happen to a file."""

@@ -27,7 +27,8 @@ SCHEMA = "glassine.desk-record/1"
 LIMITS = (
     "Identity is the account of the operating system and a stated name and role. Anyone who can read the record on "
     "the disk can read hidden votes. The chain shows damage and partial edits; it does not show a rewriting of the "
-    "whole file by a person who can write it, unless its head was kept elsewhere."
+    "whole file by a person who can write it, unless its head was kept elsewhere. One desk writes at a time; on a "
+    "network share, a lock file names its host and process."
 )
 
 WRITTEN = (RESULTS, "record.json", "record.html", "record.signed.json")

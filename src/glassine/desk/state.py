@@ -57,6 +57,15 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """What an analyst says of a version, for those who check it; no verdict depends on it."""
+
+    person: Person
+    text: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
     """One audit of a version by the desk."""
 
@@ -111,6 +120,7 @@ class Version:
     author: str  # Account that owns or sent the file; empty if not known
     acro: dict[str, Any] | None
     turn: int = 1
+    remarks: list[Remark] = field(default_factory=list)
     audits: list[Audit] = field(default_factory=list)
     questions: list[Asking] = field(default_factory=list)
     answers: dict[str, Any] = field(default_factory=dict)  # What the analyst stated, by option
@@ -291,6 +301,8 @@ class DeskState:
             version.questions.append(
                 Asking(number=event.number, person=person, items=items, text=body["text"], at=event.at)
             )
+        elif event.kind == "remarked":
+            version.remarks.append(Remark(person=person, text=body["text"], at=event.at))
         elif event.kind == "answered":
             for question in version.questions:
                 if question.number in body["questions"]:

@@ -102,6 +102,11 @@ function restore() {
       else if (field.tagName !== "SELECT" || [...field.options].some(one => one.value === values[name])) field.value = values[name];
     }
   }
+  for (const field of screen.querySelectorAll("[data-filter]")) {
+    if (!filters.get(field.id)) continue;
+    field.value = filters.get(field.id);
+    narrow(field);
+  }
 }
 
 async function show(moved) {
@@ -121,6 +126,7 @@ async function show(moved) {
   const active = document.activeElement;
   const at = active && screen.contains(active)
     ? active.id ? `#${CSS.escape(active.id)}` : active.name ? `[name="${CSS.escape(active.name)}"]` : active.getAttribute("href") ? `[href="${CSS.escape(active.getAttribute("href"))}"]` : "" : "";
+  const caret = at && active.selectionStart !== undefined ? [active.selectionStart, active.selectionEnd] : null;
   const opened = [...screen.querySelectorAll("details")].map(one => one.open);
   const kept = [...screen.querySelectorAll("#content, #together, #trial")];
   const same = shown === wanted;
@@ -152,7 +158,12 @@ async function show(moved) {
   shown = route();
   document.title = `${screen.querySelector("h1").textContent} – Glassine desk`;
   if (same) {
-    if (at) screen.querySelector(at)?.focus({preventScroll: true});
+    const again = at && screen.querySelector(at);
+    if (again) {
+      again.focus({preventScroll: true});
+      // Where one goes on typing; fields of numbers and days have no place to say.
+      if (caret && caret[0] !== null && again.setSelectionRange) again.setSelectionRange(...caret);
+    }
     scrollTo(0, place);
   } else if (moved && !document.activeElement.closest?.(".queue")) {
     document.getElementById("main")?.focus({preventScroll: true});
@@ -362,12 +373,17 @@ document.addEventListener("click", async event => {
   }
 });
 
-document.addEventListener("input", event => {
-  const table = event.target.dataset.filter && document.getElementById(event.target.dataset.filter);
-  if (!table) return;
-  const wanted = event.target.value.toLowerCase();
-  for (const row of table.tBodies[0].rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);
-});
+// Which rows of a table or entries of a list are shown; it outlives a reload of the screen.
+const filters = new Map();
+
+function narrow(field) {
+  const part = document.getElementById(field.dataset.filter);
+  const wanted = field.value.toLowerCase();
+  filters.set(field.id, field.value);
+  for (const row of part.querySelectorAll("tbody tr, .queue li")) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+}
+
+document.addEventListener("input", event => { if (event.target.dataset.filter) narrow(event.target); });
 
 single.addEventListener("change", () => localStorage.setItem("single", single.checked ? "yes" : "no"));
 
@@ -377,7 +393,7 @@ document.addEventListener("keydown", event => {
   if (!single.checked) return;
   const step = {j: 1, k: -1}[event.key];
   if (step) {
-    const links = [...screen.querySelectorAll(".queue a")];
+    const links = [...screen.querySelectorAll(".queue li:not([hidden]) a")];
     const at = links.findIndex(link => link.getAttribute("aria-current"));
     const next = links[Math.min(Math.max(at + step, 0), links.length - 1)];
     if (next) { location.hash = next.getAttribute("href"); event.preventDefault(); }
