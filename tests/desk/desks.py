@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from glassine.desk import Desk, Person, create_desk
-from glassine.desk.screens import environment
+from glassine.desk.pages import environment
 from glassine.desk.serving import run_desk
 from glassine.errors import SHELL
 from glassine.server.running import listen

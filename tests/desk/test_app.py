@@ -17,8 +17,8 @@ import pytest
 
 from glassine.desk import Desk
 from glassine.desk.app import Session, Tickets
+from glassine.desk.documents import REPORT_POLICY
 from glassine.desk.folder import Folder
-from glassine.desk.screens import REPORT_POLICY
 from glassine.desk.workers import ENVIRONMENT, Job, Workers
 from glassine.privacy import Ledger
 from glassine.server.access import Connections

@@ -46,7 +46,7 @@ def test_a_checker_opens_asks_answers_and_votes(folder: Path, open_desk: Any) ->
     assert page.title() == "To check: study 1207 – Glassine desk"
     assert page.locator("input[name=items]").count() >= 1
     page.click("button:text-is('Ask')")
-    page.wait_for_selector("text=Answer, as the publisher stated it")
+    page.wait_for_selector("text=Answer, as the analyst stated it")
     page.check("input[name=one_record_per_person]")
     page.click("text=Record the answer")
     page.wait_for_selector("text=Stated, and used by the audit: No person has several training records")

@@ -324,7 +324,7 @@ def test_a_checker_goes_through_nine_files_without_a_terminal(folder: Path, open
     # What is missing of the tree is asked for; the analyst answers, and the desk audits it again.
     hands.click(".queue a:has-text('tree.json')")
     hands.click("button:text-is('Ask')")
-    page.wait_for_selector("text=Answer, as the publisher stated it")
+    page.wait_for_selector("text=Answer, as the analyst stated it")
     hands.click("input[name=one_record_per_person]")
     hands.choose("select[name=domain]", "public.json")
     hands.click("text=Record the answer")

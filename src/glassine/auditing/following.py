@@ -34,7 +34,7 @@ OF_NO_ERROR = "The file has no standard error of it, which would bound their num
 OF_NO_RANGE = "How far its values reach is not known."
 OF_NO_FIT = "Its standard error is none of a fit by maximum likelihood."
 OR_DECLARE = ", or a domain that declares its values"
-OR_STATE = ", or state that the errors follow from the model, if its publisher says so"
+OR_STATE = ", or state that the errors follow from the model, if the publisher says so"
 OF_A_CATEGORY = (
     "The column {name} is a product, which may be 0 for all records but one. Whether it is so is not known without the "
     "training records, or a domain that declares both as numbers."

@@ -44,7 +44,7 @@ SAID = {
     "certificate": "A certificate that the analyst stated. It goes with a model.",
     "findings": "Findings that the analyst stated. The desk audits the model itself.",
 }
-ASKED = re.compile(r"\b([Aa]sk|[Hh]ave) the publisher\b")
+ASKED = re.compile(r"\b([Aa]sk|[Hh]ave|what|if|unless) the publisher\b")
 """How an audit names whom to ask: at a desk that is the analyst, who submitted the file."""
 DAMAGED = "The file cannot be read as a model: it is damaged, incomplete, or of a kind that Glassine does not read."
 """What checkers read of every such file: what its reader said stands behind a fold."""
