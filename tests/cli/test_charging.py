@@ -80,6 +80,19 @@ def test_what_a_full_disk_refuses_after_the_charge_is_printed(
     assert isinstance(json.loads(done.out), dict)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_note_is_added_to_that_of_the_charge_and_is_for_no_other(command: str, charged: Path, run: Run) -> None:
+    spent = ("--epsilon", "2", "-o", "out.json", "--note", "study 1207")
+    alone = run(*COMMANDS[command], *spent, cwd=charged)
+    assert (alone.status, "--note is for the charge to a ledger" in alone.err) == (2, True), alone.err
+    done = run(*COMMANDS[command], *spent, "--ledger", "b.sqlite", "--dataset", "more", cwd=charged)
+    assert done.status == 0, done.err
+    (entry,) = Ledger(charged / "b.sqlite").entries("more")
+    own, _, added = entry.note.rpartition("; ")
+    assert (bool(own), added) == (True, "study 1207")
+
+
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name != "explain"])
 def test_epsilon_is_asked_for_before_records_are_opened(command: str, charged: Path, run: Run) -> None:
     (charged / "people.csv").unlink()

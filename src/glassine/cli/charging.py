@@ -6,9 +6,10 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from glassine.cli.ledger import account_of, raising, stays_charged, suggesting
+from glassine.cli.options import option
 from glassine.cli.process import STANDING, uninterrupted
 from glassine.cli.writing import say, tell
 from glassine.errors import GlassineError, InvalidParameterError, UnreadableFileError
@@ -17,6 +18,9 @@ from glassine.privacy.exact import decimal_above
 
 if TYPE_CHECKING:
     from glassine.privacy.ledger import Entry, Ledger
+
+
+NoteOption: TypeAlias = Annotated[str | None, option("TEXT", "Added to the note of the charge, which is public.")]
 
 
 class Charge:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from glassine.cli.charging import Charge, ledger_files
+from glassine.cli.charging import Charge, NoteOption, ledger_files
 from glassine.cli.naming import in_options, nearest, options_of
 from glassine.cli.options import (
     REQUIRED,
@@ -132,6 +132,7 @@ class PrivacyOptions(OptionGroup, heading="Privacy"):
     epsilon: float | None = option("NUMBER", "Privacy budget of private trees, such as 0.1; needs public classes.")
     ledger: LedgerOption = None
     dataset: DatasetOption = None
+    note: NoteOption = None
     seed: UnprotectedSeedOption = None
 
 
@@ -165,7 +166,7 @@ def make_command(
         )
     from glassine.surrogates.explainer_parameters import check_public
 
-    charge = Charge(privacy.ledger, privacy.dataset)
+    charge = Charge(privacy.ledger, privacy.dataset, note=privacy.note)
     read = [data, records.domain, *ledger_files(privacy.ledger)]
     spent = output.with_name(f"{output.stem}.certificate.json")
     check_outputs([output, report, None if charge.book is None else spent], read, overwrite=files.overwrite)

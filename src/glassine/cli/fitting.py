@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glassine.cli.charging import Charge, ledger_files
+from glassine.cli.charging import Charge, NoteOption, ledger_files
 from glassine.cli.deferring import BEHIND_ESTIMATORS, BEHIND_KERNELS, deferred
 from glassine.cli.naming import in_own_command
 from glassine.cli.options import (
@@ -90,7 +90,7 @@ class BudgetOptions(OptionGroup, heading="Privacy"):
     search: list[str] | None = option("NAME=A,B|default", "Choose an option privately, within epsilon; repeat it.")
     ledger: LedgerOption = None
     dataset: DatasetOption = None
-    note: str | None = option("TEXT", "Added to the note of the charge, which is public.")
+    note: NoteOption = None
     person: PersonColumnOption = None
     records_per_person: RecordsPerPersonOption = None
     seed: UnprotectedSeedOption = None

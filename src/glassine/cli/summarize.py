@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glassine.cli.charging import Charge, ledger_files
+from glassine.cli.charging import Charge, NoteOption, ledger_files
 from glassine.cli.fitting import ADDITIVE, RULE_LIST, SCORECARD, TREE, FitRequest, report_on, write_fitted
 from glassine.cli.naming import in_options, options_of
 from glassine.cli.options import (
@@ -87,6 +87,7 @@ class SpendingOptions(NumberOptions, heading="Privacy"):
     delta: float = option("NUMBER", "Delta.", DELTA)
     ledger: LedgerOption = None
     dataset: DatasetOption = None
+    note: NoteOption = None
     person: PersonColumnOption = None
     records_per_person: RecordsPerPersonOption = None
     seed: UnprotectedSeedOption = None
@@ -167,7 +168,7 @@ def summarize_command(
     numeric = predicts_number(domain, target, public, ranged=bounds is not None, infer_range=False)
     if not numeric:
         check_public(domain, target, public, private=True)
-    charge = Charge(budget.ledger, budget.dataset, budget.records_per_person)
+    charge = Charge(budget.ledger, budget.dataset, budget.records_per_person, budget.note)
     reserve = None if released.reserve is None else _reserve(released.reserve, released)
     plan = None if released.follows is None else PrivateSummary.read(released.follows).plan_
     names = options_of(
@@ -248,7 +249,7 @@ def _measure(
         )
     model: Any = load_model(path)
     figures: Any = _figures(released)
-    charge = Charge(budget.ledger, budget.dataset, budget.records_per_person)
+    charge = Charge(budget.ledger, budget.dataset, budget.records_per_person, budget.note)
     summary.set_params(random_state=budget.seed)
     with (
         progress(quiet=released.as_json) as display,
