@@ -18,10 +18,10 @@ import pytest
 from glassine.desk import Desk
 from glassine.desk.events import KINDS
 from glassine.desk.heads import RECORD, chain_of, check_head, exported
-from glassine.desk.releasing import release, sign
+from glassine.desk.releasing import record_of, release, sign
 from glassine.errors import DamagedDeskError, DeskError, SignatureError
 from glassine.privacy.signing import make_keys
-from tests.desk.desks import BERG, OKAFOR, RULES, SIGNED_FOR, approve, look, ready, render
+from tests.desk.desks import BERG, OKAFOR, RULES, SIGNED_FOR, approve, bound, look, ready, render
 
 
 def test_the_record_is_checked_and_its_form_is_known(folder: Path, desks: tuple[Desk, Desk]) -> None:
@@ -51,6 +51,10 @@ def test_public_records_of_two_data_sets_are_the_same_bytes(tmp_path: Path, monk
         desks = [Desk(place, person, clock=clock) for person in (OKAFOR, BERG)]
         look(desks[0])
         (file,) = desks[0].state.files.values()
+        # Checkers ask and measure as the records of each data set suggest; the questions and answers are theirs.
+        desks[0].ask(*bound(desks[0], "rules.txt", text=f"is {note} right?"))
+        desks[0].answer(*bound(desks[0], "rules.txt", text=f"it is {note}"))
+        desks[0].record("seen", {"model": "rules.txt", "records": f"{name}.csv"})
         # What the audit found on the records of each data set.
         audit = desks[0].state.events[-1].body | {"verdict": verdict, "result": note * 64}
         desks[0].record("audited", audit)
@@ -60,7 +64,10 @@ def test_public_records_of_two_data_sets_are_the_same_bytes(tmp_path: Path, monk
         desks[0].refresh()
         written = release(desks[0], sign(desks[0], {**SIGNED_FOR, "files": ready(desks[0])}), render)
         assert file.id
-        return {str(p.relative_to(written)): p.read_bytes() for p in written.rglob("*") if p.is_file()}
+        assert f"exact figure {note}" in json.dumps(record_of(desks[0].refresh(), desks[0], "checkers"))
+        whole = exported(desks[0], record_of(desks[0].state, desks[0], "public"))
+        files = {str(p.relative_to(written)): p.read_bytes() for p in written.rglob("*") if p.is_file()}
+        return {**files, "the record of the desk": whole.encode()}
 
     assert released("a", "1", "within policy") == released("b", "2", "inconclusive")
 
