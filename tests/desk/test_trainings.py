@@ -309,7 +309,7 @@ def test_a_desk_or_a_worker_that_is_killed_in_a_training_has_charged_once_and_sa
         page.goto(address)
         page.click(".top >> text=Workbench")
         page.wait_for_selector(".need:has-text('The ledger was charged epsilon 1 of')")
-        page.wait_for_selector(".need:has-text('training again draws new noise, and is charged anew')")
+        page.wait_for_selector(".need:has-text('training again draws new noise, and is a new charge')")
         assert spent(folder) == 1
         train()
         within(lambda: spent(folder) == 2, 120)

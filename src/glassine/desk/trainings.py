@@ -27,7 +27,7 @@ FITS = {"tree": "Decision tree", "rule-list": "Rule list", "additive": "Additive
 MODEL, CERTIFICATE = "model.json", "certificate.json"
 MOST = 256_000_000
 """Bytes of a model that a worker may have written."""
-STAYS = "A charge is never voided, and pays for one release: training again draws new noise, and is charged anew."
+STAYS = "A charge is never voided, and pays for one release: training again draws new noise, and is a new charge."
 """What a charge without a model comes to, as the ledger's note proves it (``privacy/ledger.md``)."""
 
 
