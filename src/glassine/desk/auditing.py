@@ -222,7 +222,7 @@ class Audits:
         result["report"] = done.files.get("report.html", b"").decode(errors="replace")
         return result
 
-    def beside(self, file: FileState) -> FileState | None:
+    def certificate_file(self, file: FileState) -> FileState | None:
         """Return the certificate in the folder that has the model's name, as private fits write it."""
         stem = file.name.rpartition(".")[0]
         present = self._desk.present()

@@ -98,7 +98,7 @@ class Documents:
             form = str(asked.get("form", ""))
             if form not in EVIDENCE or not (self._audits.result(file.now) or {}).get("findings"):
                 raise RefusedActionError("there is no audit to take evidence from.")
-            done = await self._audits.evidence(file, form, self._audits.beside(file))
+            done = await self._audits.evidence(file, form, self._audits.certificate_file(file))
             if "evidence.html" not in done.files:
                 raise RefusedActionError(done.message)
             return done.files["evidence.html"], _download("text/html; charset=utf-8", f"evidence-{form}.html")

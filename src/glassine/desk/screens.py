@@ -127,7 +127,7 @@ class Screens:
     async def certificate(self, identity: str) -> str:
         """Return whether the certificate beside a model is of its bytes."""
         file = self._desk.file(identity)
-        other = self._audits.beside(file)
+        other = self._audits.certificate_file(file)
         if other is None:
             raise RefusedActionError("there is no certificate beside this model.")
         done = await self._audits.certificate(file, other)
@@ -142,7 +142,7 @@ class Screens:
             As :meth:`Desk.accept`, or if the certificate is not of these bytes or cannot be read.
         """
         file = self._desk.file(identity)
-        other = self._audits.beside(file) if asked.get("accepted") == "yes" else None
+        other = self._audits.certificate_file(file) if asked.get("accepted") == "yes" else None
         done = None if other is None else await self._audits.certificate(file, other)
         if other is None or done is None:
             self._desk.accept(identity, asked)
@@ -311,7 +311,7 @@ class Screens:
                 for one in desk.state.files.values()
                 if one.id in desk.present() and (self._audits.result(one.now) or {}).get("kind") == "domain"
             ],
-            "certificate": self._audits.beside(file),
+            "certificate": self._audits.certificate_file(file),
             "records": [one.name for one in desk.present().values() if one.name.lower().endswith(RECORDS)],
             "present": file.id in desk.present(),
             "accepts": accepts,

@@ -102,11 +102,11 @@ def _measured(model: PublishedModel, on: Sample) -> dict[str, Any]:
         name, values = next(iter(quality(model, on.data, str(on.target)).items()))
     except GlassineError as error:
         return {"quality": None, "predicts": str(error)}
-    said, alone = (
+    said, baseline = (
         "not known" if one is None else f"{one:.1%}" if name == "accuracy" else f"{one:.3f}"
         for one in (values["value"], values["baseline"])
     )
-    return {"quality": values["value"], "predicts": f"{NAMES[name]} {said}; without any column {alone}"}
+    return {"quality": values["value"], "predicts": f"{NAMES[name]} {said}; without any column {baseline}"}
 
 
 if __name__ == "__main__":

@@ -88,8 +88,8 @@ class Trainings:
     def ended(self) -> dict[str, Any] | None:
         """Return the last training, if it made no model, or another desk than its own wrote the model."""
         last = next(reversed(self._desk.state.charges.values()), None)
-        told = last is not None and (last["phase"] == "failed" or "resumed" in last)
-        return last if told else None
+        shows = last is not None and (last["phase"] == "failed" or "resumed" in last)
+        return last if shows else None
 
     async def spend(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Train a private model, once for a key: the ledger is charged before the records are used.
