@@ -15,6 +15,7 @@ import sys
 import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
@@ -69,11 +70,17 @@ def sources(package: Path) -> dict[str, tuple[Path, str]]:
     return out
 
 
+@lru_cache(maxsize=1)
+def nodes(text: str) -> tuple[ast.AST, ...]:
+    """Return every node of a module; several figures of one module in a row walk it once."""
+    return tuple(ast.walk(ast.parse(text)))
+
+
 def arrows(modules: Mapping[str, tuple[Path, str]]) -> dict[str, set[str]]:
     """Return the modules that each module imports, wherever the import stands; the package itself aside."""
     out: dict[str, set[str]] = defaultdict(set)
     for name, (_, text) in modules.items():
-        for node in ast.walk(ast.parse(text)):
+        for node in nodes(text):
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 targets = [f"{node.module}.{alias.name}" for alias in node.names]
                 out[name] |= {target if target in modules else node.module for target in targets}
@@ -165,7 +172,7 @@ USER_PAGES = ("tutorials", "how-to", "reference", "explanation")
 def comment_lines(text: str) -> tuple[int, int]:
     """Return how many lines have a comment, and how many have code; docstrings and imports are neither."""
     neither: set[int] = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         docstring = (
             isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         )
@@ -192,7 +199,7 @@ def classes(modules: Mapping[str, tuple[Path, str]]) -> dict[str, list[str]]:
 def imports_in_functions(text: str) -> int:
     """Return how many import statements stand inside functions."""
     inside = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             inside |= {one.lineno for one in ast.walk(node) if isinstance(one, ast.Import | ast.ImportFrom)}
     return len(inside)
@@ -210,7 +217,7 @@ def bound(node: ast.AST) -> str | None:
 
 def functions(text: str) -> Iterator[tuple[ast.FunctionDef, bool]]:
     """Yield every function, and whether it makes an instance of a class."""
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         if isinstance(node, ast.FunctionDef):
             yield node, node.name == "__init__"
 
@@ -240,8 +247,8 @@ def comments(text: str) -> str:
 
 def texts(text: str) -> list[str]:
     """Return the strings of a module that are sentences rather than names, docstrings among them."""
-    nodes = (node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant))
-    return [value for value in nodes if isinstance(value, str) and value.count(" ") > 1]
+    values = (node.value for node in nodes(text) if isinstance(node, ast.Constant))
+    return [value for value in values if isinstance(value, str) and value.count(" ") > 1]
 
 
 def prose_of(page: str) -> str:
@@ -270,7 +277,7 @@ def figures(package: Path) -> dict[str, object]:
     imported = arrows(modules)
     importers = Counter(target for targets in imported.values() for target in targets)
     names = Counter(path.name for path, _ in modules.values() if path.name != "__init__.py")
-    said = untyped = words = 0
+    said = untyped = words = stop_words = inner_imports = 0
     widest, wide = 0, 0
     code: Counter[str] = Counter()
     for module, (_, text) in modules.items():
@@ -283,7 +290,9 @@ def figures(package: Path) -> dict[str, object]:
             untyped += sum(isinstance(a.annotation, ast.Name) and a.annotation.id == "Any" for a in own)
             if not constructor:
                 widest, wide = max(widest, len(own)), wide + (len(own) > MOST_PARAMETERS)
-        words += sum(bound(node) in PRIVATE_WORDS for node in ast.walk(ast.parse(text)))
+        words += sum(bound(node) in PRIVATE_WORDS for node in nodes(text))
+        stop_words += stops("\n".join(texts(text))).total()
+        inner_imports += imports_in_functions(text)
     lines = {name: text.count("\n") for name, (_, text) in modules.items()}
     return {
         **structure(imported),
@@ -296,9 +305,9 @@ def figures(package: Path) -> dict[str, object]:
         f"functions of more than {MOST_PARAMETERS} parameters": wide,
         "parameters typed Any": untyped,
         "bindings of the private vocabulary": words,
-        "stop words in strings": sum(stops("\n".join(texts(text))).total() for _, text in modules.values()),
+        "stop words in strings": stop_words,
         "class names in several modules": len(classes(modules)),
-        "imports inside functions": sum(imports_in_functions(text) for _, text in modules.values()),
+        "imports inside functions": inner_imports,
         "of these, imports that would cost nothing at the top": len(movable_imports(package)),
         "comments per 100 lines of code": round(100 * said / max(code.total(), 1), 1),
         "code lines": code.total(),
