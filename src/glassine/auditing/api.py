@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -11,11 +11,12 @@ from typing import Any
 from glassine.attacks.outcome import RecordNote
 from glassine.auditing.audit_settings import DEFAULTS, AuditSettings
 from glassine.auditing.describe import relied_on
-from glassine.auditing.findings import Findings
+from glassine.auditing.findings import Findings, GuaranteeFinding
+from glassine.auditing.findings.values import Verdict
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.samples import known_names, read_samples
-from glassine.auditing.subject import OpenedModel, Subject, examine
+from glassine.auditing.subject import OpenedModel, Subject, examine, fails_by_parts
 from glassine.auditing.trees import TreeSubject
 from glassine.data.labels import Sample, as_sample, target_name
 from glassine.data.person_counts import refuse_shared
@@ -128,60 +129,106 @@ def audit(
     >>> findings.verdict, [check.rule for check in findings.checks if check.status == "fail"]
     ('outside policy', ['certain_by_membership'])
     """
-    _check_kinds(data, domain, policy, settings)
-    settings, limits = settings or DEFAULTS, policy or NAMED["default"].policy
-    tested = persons if isinstance(persons, str) and persons in tested_by(model) else None
-    persons = None if tested is not None else persons
-    if isinstance(persons, str) and domain is not None and persons in domain:
-        domain = domain.restrict([name for name in domain if name != persons])
-    measurements = settings.measurements
-    attack = measurements is not None and set(measurements) <= ATTACKS
-    opened = open_published(model, domain, settings, target_name(target) or None)
-    claim = opened.kind.claim(opened, limits)
-    sample, others = Sample(data, target, persons=persons), as_sample(holdout)
-    prepared = AuditInputs(
-        person=tested,
-        domain=domain,
-        target=target_name(target) or None,
-        settings=settings,
-        policy=limits,
-        needs_domain=not attack,
-        files=opened.files,
-        estimator=opened.estimator,
-        parameters=opened.parameters,
-    )
+    return _Question.of(model, Sample(data, target, persons=persons), domain, holdout, policy, settings).findings()
 
-    def read() -> Subject:
+
+def verdict_of(
+    model: object,
+    data: object = None,
+    target: object = None,
+    *,
+    domain: Domain | None = None,
+    persons: object = None,
+    policy: Policy | None = None,
+    settings: AuditSettings | None = None,
+) -> Verdict:
+    """Return the verdict of an audit, of which no more is made than settles it: where the parts fail, it is settled."""
+    question = _Question.of(model, Sample(data, target, persons=persons), domain, None, policy, settings)
+    if relied_on(question.claim):
+        return question.findings().verdict
+    subject = question.read()
+    return "outside policy" if fails_by_parts(subject) else examine(subject).verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Question:
+    """What is published as it was opened, and what was given beside it."""
+
+    opened: OpenedModel
+    claim: GuaranteeFinding | None
+    prepared: AuditInputs  # Without a record
+    members: Sample
+    others: Sample
+
+    @classmethod
+    def of(
+        cls,
+        model: object,
+        members: Sample,
+        domain: Domain | None,
+        holdout: object,
+        policy: Policy | None,
+        settings: AuditSettings | None,
+    ) -> _Question:
+        """Open what is published; no record is looked at."""
+        persons, target = members.persons, target_name(members.target) or None
+        _check_kinds(members.data, domain, policy, settings)
+        settings, limits = settings or DEFAULTS, policy or NAMED["default"].policy
+        tested = persons if isinstance(persons, str) and persons in tested_by(model) else None
+        persons = None if tested is not None else persons
+        if isinstance(persons, str) and domain is not None and persons in domain:
+            domain = domain.restrict([name for name in domain if name != persons])
+        measurements = settings.measurements
+        opened = open_published(model, domain, settings, target)
+        prepared = AuditInputs(
+            person=tested,
+            domain=domain,
+            target=target,
+            settings=settings,
+            policy=limits,
+            needs_domain=measurements is None or not set(measurements) <= ATTACKS,
+            files=opened.files,
+            estimator=opened.estimator,
+            parameters=opened.parameters,
+        )
+        claim, members = opened.kind.claim(opened, limits), Sample(members.data, members.target, persons=persons)
+        return cls(opened=opened, claim=claim, prepared=prepared, members=members, others=as_sample(holdout))
+
+    def read(self) -> Subject:
         """Open the records, and return the subject with them."""
-        members, nonmembers = read_samples(opened, domain, sample, others)
+        opened, settings = self.opened, self.prepared.settings
+        members, nonmembers = read_samples(opened, self.prepared.domain, self.members, self.others)
         column = members.target if isinstance(members.target, str) else None
         labels = (members.target, nonmembers.target) if column is None else (None, None)
-        inputs = replace(prepared, data=members.data, holdout=nonmembers.data, target=column, labels=labels)
+        inputs = replace(self.prepared, data=members.data, holdout=nonmembers.data, target=column, labels=labels)
         if settings.disclosure is not None and settings.disclosure.training == "sample":
             inputs = replace(inputs, data=None, population=members.data, labels=(None, labels[1]))
         names = None if is_lazy(members.data) else known_names(members.data)
         opened.kind.check(opened, inputs, names)
         if inputs.counts_people:
             refuse_shared(*(getattr(side, "persons", None) for side in (inputs.data, inputs.holdout)))
-        return opened.kind.of(opened, inputs, claim)
+        return opened.kind.of(opened, inputs, self.claim)
 
-    if not relied_on(claim):
-        return examine(read(), measurements)
-    # The guarantee answers for the model: what is public comes first, from a subject without records. What records add
-    # is for the checker, whatever becomes of it.
-    opened.kind.check(opened, prepared, known_names(sample.data))
-    public = examine(opened.kind.of(opened, replace(prepared, public=True), claim), measurements)
-    if not opened.kind.has_records(opened, replace(prepared, data=sample.data, holdout=others.data)):
-        return public
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            measured = examine(read(), measurements)
-    except InvalidParameterError:
-        raise
-    except Exception as error:
-        measured = unmeasured(public, error)
-    return replace(public, holder=measured)
+    def findings(self) -> Findings:
+        """Measure all that is asked for."""
+        opened, prepared, measurements = self.opened, self.prepared, self.prepared.settings.measurements
+        if not relied_on(self.claim):
+            return examine(self.read(), measurements)
+        # The guarantee answers for the model: what is public comes first, from a subject without records. What records
+        # add is for the checker, whatever becomes of it.
+        opened.kind.check(opened, prepared, known_names(self.members.data))
+        public = examine(opened.kind.of(opened, replace(prepared, public=True), self.claim), measurements)
+        if not opened.kind.has_records(opened, replace(prepared, data=self.members.data, holdout=self.others.data)):
+            return public
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                measured = examine(self.read(), measurements)
+        except InvalidParameterError:
+            raise
+        except Exception as error:
+            measured = unmeasured(public, error)
+        return replace(public, holder=measured)
 
 
 def tested_by(model: object) -> tuple[str, ...]:

@@ -228,6 +228,19 @@ def examine(subject: Subject, names: Collection[str] | None = None) -> Findings:
     )
 
 
+def fails_by_parts(subject: Subject) -> bool:
+    """Return whether a check fails by what the leaves or rules publish: measuring more then passes none of it.
+
+    Nothing is put into words. Of a model with a claim, and of one without leaves, it is not asked.
+    """
+    parts = next((m for m in subject.measurements if m.name == "parts"), None)
+    if parts is None or subject.guarantee is not None:
+        return False
+    case = replace(subject, facts=subject.facts_of({"parts": _run(parts, subject)}))
+    checks = judge(subject.inputs.policy, case, subject.inputs.suppression)
+    return any(check.status == "fail" for check in checks)
+
+
 def _meaningless_statements(subject: Subject) -> list[str]:
     """Return a note on each statement, and on a column of events, that has no meaning for this kind."""
     settings = subject.inputs.settings

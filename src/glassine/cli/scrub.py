@@ -110,7 +110,7 @@ def scrub_command(
     where --cpu-limit allows no copy.
     """
     from glassine.attacks.outcome import RecordNote
-    from glassine.auditing.api import audit
+    from glassine.auditing.api import audit, verdict_of
     from glassine.auditing.audit_settings import AuditSettings
     from glassine.auditing.describe import describe_guarantee, relied_on
     from glassine.formats import ModelFile, write_model
@@ -196,7 +196,9 @@ def scrub_command(
         # The files are judged, as by an audit of them: the copy is what is handed out.
         wrote = write_model(result.model, output, overwrite=True)
         copied = read_once(output)
-        first = audit(whole, records, target, **sources)
+        # In words, no more than the verdict on the model is said beside that on the copy.
+        first = audit(whole, records, target, **sources) if audited.as_json else None
+        verdict = verdict_of(whole, records, target, **sources) if first is None else first.verdict
         copied_model = (
             just_written(result.model, copied, wrote, declared)
             if isinstance(result.model, DecisionTree | RuleList)
@@ -216,17 +218,21 @@ def scrub_command(
     if private and second.holder is not None:
         second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, *map(RecordNote, said))))
         cost, said = None, []
-    first, second = read_from(first, model_file), read_from(second, copied)
+    second = read_from(second, copied)
     if audited.audience == "public":
-        first, second, cost, said = first.public(), second.public(), None, []
+        second, cost, said = second.public(), None, []
     if report is not None:
         write_report(second, report, title=output.name)
     changes = {"rounded": result.n_rounded, "dropped": result.n_dropped, "merged": result.n_merged}
     n_values = _new_values(before, result.model)
     if n_values is not None:
         changes["values"] = n_values
-    if audited.as_json:
-        print_value({"changes": changes, "quality": cost, "before": first.to_dict(), "after": second.to_dict()}, True)
+    if first is not None:
+        before_it = read_from(first, model_file)
+        before_it = before_it.public() if audited.audience == "public" else before_it
+        print_value(
+            {"changes": changes, "quality": cost, "before": before_it.to_dict(), "after": second.to_dict()}, True
+        )
     else:
         parts = "bins" if isinstance(before, AdditiveModel) else "leaves"
         summed = (
@@ -238,7 +244,7 @@ def scrub_command(
             summed += f" Predicted values rounded or merged: {n_values}."
         lines = [
             summed,
-            f"Verdict before: {first.verdict}; after: {second.verdict}.",
+            f"Verdict before: {verdict}; after: {second.verdict}.",
         ]
         print_value("\n".join([*lines, *said, f"Model: {output}", "", text_of(second, report)]), False)
     raise typer.Exit(second.exit_status)

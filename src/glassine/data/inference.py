@@ -13,7 +13,7 @@ from glassine.domain.attributes import Attribute, Binary, Category, Integer, Rea
 from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError
-from glassine.records.arrays import AnyArray, Array
+from glassine.records.arrays import AnyArray, Array, extremes
 
 __all__ = ["draft", "infer_domain"]
 
@@ -56,9 +56,10 @@ def _decimals(values: Array) -> int | None:
 
 
 def _infer_column(name: str, column: AnyArray) -> Attribute:
-    gaps = is_missing(column)
-    present = column[~gaps]
-    missing = bool(gaps.any())
+    present, missing = column, False
+    if column.dtype.kind not in "iub":
+        gaps = is_missing(column)
+        present, missing = column[~gaps], bool(gaps.any())
     if len(present) == 0:
         raise InvalidDataError(
             f"column {name!r} has no value at all.", remedy="Drop it, or declare its attribute by hand."
@@ -67,7 +68,7 @@ def _infer_column(name: str, column: AnyArray) -> Attribute:
     kinds = set(map(type, present.tolist())) if column.dtype.kind == "O" else set()
     whole = column.dtype.kind == "i" or (bool(kinds) and all(issubclass(k, int) and k is not bool for k in kinds))
     if whole:
-        least, most = int(present.min()), int(present.max())
+        least, most = map(int, extremes(present))
         if least >= 0 and most <= 1:
             return Binary(missing=missing, inferred=True)
         return Integer(least, most, missing=missing, inferred=True)
@@ -78,7 +79,7 @@ def _infer_column(name: str, column: AnyArray) -> Attribute:
         if ((numbers == 0) | (numbers == 1)).all():
             return Binary(missing=missing, inferred=True)
         decimals = _decimals(numbers)
-        lo, hi = float(numbers.min()), float(numbers.max())
+        lo, hi = map(float, extremes(numbers))
         if decimals == 0:
             return Integer(int(lo), int(hi), missing=missing, inferred=True)
         if lo == hi:

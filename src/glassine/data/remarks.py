@@ -29,7 +29,7 @@ from glassine.data.person_counts import plain
 from glassine.data.record_table import columns
 from glassine.domain.literals import is_missing
 from glassine.errors import Text, parameter
-from glassine.records.arrays import AnyArray
+from glassine.records.arrays import AnyArray, extremes
 from glassine.records.headers import DATE
 
 __all__ = ["header_values", "remarks"]
@@ -78,7 +78,7 @@ def _frequent(words: Iterable[str], counts: Mapping[str, int]) -> str:
 
 
 def _remark(name: str, column: AnyArray) -> str:
-    present = column[~is_missing(column)]
+    present = column if column.dtype.kind in "iub" else column[~is_missing(column)]
     n = len(present)
     if column.dtype.kind != "O":
         return _remark_on_numbers(name, present)
@@ -169,10 +169,10 @@ def _remark_on_numbers(name: str, present: AnyArray) -> str:
     if not n:
         return ""
     present = present.astype(np.int8) if present.dtype.kind == "b" else present
-    lo, hi = present.min().item(), present.max().item()
+    lo, hi = extremes(present)
     if lo == hi and n > 1:
         return ONE_VALUE
-    if is_identifier_name(name):
+    if n > MANY_VALUES and is_identifier_name(name):
         number = len(np.unique(present))
         if number > MANY_VALUES and names_people(name, number, n):
             return NAMED.format(number)
