@@ -14,6 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import parse_rules
@@ -107,23 +109,62 @@ def test_what_is_written_reads_back_and_goes_the_same_way(case: Any) -> None:
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("zipmap", [True, False])
-def test_a_converted_tree_is_the_tree(classes: int, zipmap: bool) -> None:
+@pytest.mark.parametrize("zipmap", [True, False, "columns"])
+@pytest.mark.parametrize("opset", [5, 9, 17])
+def test_a_converted_tree_is_the_tree(classes: int, zipmap: bool | str, opset: int) -> None:
     frame, target = make_data(classes=classes)
     frame = frame.astype(np.float32)
     fitted = DecisionTreeClassifier(max_depth=5, random_state=0).fit(frame.to_numpy(), target)
-    options = None if zipmap else {id(fitted): {"zipmap": False}}
-    data = skl2onnx.to_onnx(fitted, frame.to_numpy()[:1], options=options).SerializeToString()
+    options, opsets = {id(fitted): {"zipmap": zipmap}}, {"": opset, "ai.onnx.ml": 1}
+    converted = skl2onnx.to_onnx(fitted, frame.to_numpy()[:1], options=options, target_opset=opsets)
+    data = converted.SerializeToString()
     read, true = tree_from_onnx(data, WIDE), as_model(fitted, WIDE)
     columns = {name: frame[name].to_numpy().astype(float) for name in NAMES}
     assert read.apply(columns).tolist() == true.apply(columns).tolist()
     assert read.predict(columns).tolist() == fitted.predict(frame.to_numpy()).tolist()
-    assert session(data).run(None, {"X": frame.to_numpy()})[0].tolist() == read.predict(columns).tolist()
+    if opset > 5:  # before, no runtime has its casts
+        assert session(data).run(None, {"X": frame.to_numpy()})[0].tolist() == read.predict(columns).tolist()
     for ours, theirs in zip(read.cells, true.cells, strict=True):
         assert ours.evidence.counts is None
         counts = theirs.evidence.counts
         assert counts is not None
         assert ours.evidence.error_rate == pytest.approx(1 - max(counts) / sum(counts), abs=1e-6)
+
+
+@pytest.mark.parametrize("bounds", [([0], [2], [1], [1]), ([1], [0], [1], [-1]), ([0], [1], [0], [1])])
+def test_a_slice_behind_the_tree_that_is_no_column_is_refused(bounds: tuple[list[int], ...]) -> None:
+    frame, target = make_data()
+    fitted = DecisionTreeClassifier(max_depth=2).fit(frame.to_numpy().astype(np.float32), target)
+    options = {id(fitted): {"zipmap": "columns"}}
+    model = skl2onnx.to_onnx(fitted, frame.to_numpy()[:1].astype(np.float32), options=options)
+    first = next(node for node in model.graph.node if node.op_type == "Slice")
+    names = [f"bound{place}" for place in range(4)]
+    del first.input[1:]
+    first.input.extend(names)
+    model.graph.initializer.extend(
+        onnx.numpy_helper.from_array(np.array(bound), name) for name, bound in zip(names, bounds, strict=True)
+    )
+    with pytest.raises(UnsupportedModelError, match="'Slice' stands behind the tree"):
+        tree_from_onnx(model.SerializeToString())
+
+
+def test_casts_of_every_opset_are_read_and_numbers_in_another_file_are_not() -> None:
+    frame, target = make_data()
+    bins = KBinsDiscretizer(3, encode="ordinal", quantile_method="averaged_inverted_cdf")
+    pipeline = make_pipeline(bins, DecisionTreeClassifier(max_depth=2))
+    numbers = frame.to_numpy().astype(np.float32)
+    for opset in (5, 17):
+        opsets = {"": opset, "ai.onnx.ml": 1}
+        model = skl2onnx.to_onnx(pipeline.fit(numbers, target), numbers[:1], target_opset=opsets)
+        read = tree_from_onnx(model.SerializeToString())
+        columns = {f"x{i}": numbers[:, i].astype(float) for i in range(4)}
+        assert read.predict(columns).tolist() == pipeline.predict(numbers).tolist()
+        tensor = model.graph.initializer[0]
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value="numbers.bin")
+        tensor.ClearField("raw_data")
+        with pytest.raises(UnsupportedModelError, match="in another file"):
+            tree_from_onnx(model.SerializeToString())
 
 
 def test_a_converted_regression_and_texts_as_classes() -> None:

@@ -17,7 +17,7 @@ from glassine.formats.builder import TreeBuilder, can_be_missing, from_shares, p
 from glassine.formats.conditions import damaged, with_missing
 from glassine.formats.ensembles import together
 from glassine.formats.json import KEY, guarantee_of
-from glassine.formats.onnx_columns import columns_of
+from glassine.formats.onnx_columns import array_of, columns_of
 from glassine.formats.sklearn.encodings import Column, Number
 from glassine.models.ensemble import Scoring, TreeEnsemble
 from glassine.models.evidence import Evidence
@@ -224,7 +224,7 @@ class _Whole:
         width = 1 + max(map(int, _list(attributes, "nodes_featureids")), default=-1)
         ours = model.producer_name == OURS
         columns = columns_of(onnx, model.graph, str(ensemble.input[0]), domain, width, named=ours, plain=_plain)
-        _check_after(model.graph, ensemble)
+        _check_after(onnx, model.graph, ensemble)
         several = len(order) > 1
         return cls(
             kind=str(ensemble.op_type),
@@ -297,11 +297,7 @@ def _plain(onnx: ModuleType, attribute: object) -> Any:
     if isinstance(value, bytes):
         return value.decode()
     if isinstance(value, onnx.TensorProto):
-        if value.data_location == onnx.TensorProto.EXTERNAL:
-            raise UnsupportedModelError(
-                "the ONNX tree keeps numbers in another file, which is not read.", remedy="Save one file."
-            )
-        return onnx.numpy_helper.to_array(value)
+        return array_of(onnx, value)
     if isinstance(value, int | float):
         return value
     return [entry.decode() if isinstance(entry, bytes) else entry for entry in value]
@@ -354,12 +350,22 @@ def _sides(
     return (left, right) if operator == "<=" else (right, left)
 
 
-def _check_after(graph: Any, ensemble: Any) -> None:
+def _check_after(onnx: ModuleType, graph: Any, ensemble: Any) -> None:
     """Raise UnsupportedModelError if something behind the tree can change what it predicts."""
-    outputs = set(ensemble.output)
+    outputs, constants = set(ensemble.output), {str(tensor.name): tensor for tensor in graph.initializer}
+
+    def is_one_column(node: Any) -> bool:
+        """Return whether a slice is the score of one class, as skl2onnx writes an output of each."""
+        bounds = {str(a.name): _plain(onnx, a) for a in node.attribute}
+        for name, value in zip(("starts", "ends", "axes", "steps"), list(node.input)[1:], strict=False):
+            bounds[name] = array_of(onnx, constants[value]).tolist() if value in constants else None
+        first = bounds.get("starts")
+        one = isinstance(first, list) and len(first) == 1 and bounds.get("ends") == [first[0] + 1]
+        return one and bounds.get("axes") == [1] and bounds.get("steps", [1]) == [1]
+
     for node in graph.node:
         if node is not ensemble and outputs & set(node.input):
-            if node.op_type not in AFTER:
+            if node.op_type not in AFTER and not (node.op_type == "Slice" and is_one_column(node)):
                 raise UnsupportedModelError(
                     f"{node.op_type!r:.40} stands behind the tree.",
                     remedy="Export it alone; with skl2onnx, where it is a classifier, with options={'zipmap': False}.",

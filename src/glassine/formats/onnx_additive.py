@@ -17,6 +17,7 @@ from glassine.errors import UnsupportedModelError
 from glassine.formats.conditions import as_written, fresh_name, readable
 from glassine.formats.json import KEY, claim_of, without_counts
 from glassine.formats.onnx import OURS, onnx_module, stated_guarantee
+from glassine.formats.onnx_columns import array_of
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.guarantee import Guarantee
@@ -303,7 +304,7 @@ def _parsed(onnx: ModuleType, model: Any) -> AdditiveModel:
             classes = tuple(text.decode() for text in texts) if texts is not None else tuple(named["values_int64s"])
     link = "identity" if classes is None else "logit" if set(lists["target_ids"]) == {1} else "softmax"
     terms = [_term(lists, tree, names, values) for tree in range(max(lists["nodes_treeids"]) + 1)]
-    bounds = [float(onnx.numpy_helper.to_array(entry)) for entry in graph.initializer]
+    bounds = [float(array_of(onnx, entry)) for entry in graph.initializer]
     return AdditiveModel(
         attributes=tuple(names),
         terms=tuple(terms),

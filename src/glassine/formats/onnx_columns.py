@@ -17,6 +17,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import feature_names
 from glassine.formats.conditions import attribute_of, damaged
 from glassine.formats.sklearn.encodings import Coded, Column, Number, Step, Stepped, run
+from glassine.records.arrays import AnyArray
 
 WIDEST = 10**5
 """Columns and steps that are read: more than any graph of one tree has."""
@@ -26,6 +27,8 @@ NAMELESS = ("X", "input", "float_input")
 """Names that converters give to the one input of any model."""
 FLOAT, INT32, INT64, TEXT, BOOL, DOUBLE = 1, 6, 7, 8, 9, 11
 """Types of values, as ONNX numbers them."""
+SPELLED = {"FLOAT": FLOAT, "INT32": INT32, "INT64": INT64, "STRING": TEXT, "DOUBLE": DOUBLE}
+"""The same, as graphs before opset 6 name them."""
 WHOLE_NUMBERS = (INT32, INT64)
 REMEDY = "Give the fitted pipeline itself or its skops file, or export the tree alone."
 ROUND: Step = ("single", 0.0)
@@ -301,6 +304,7 @@ def _cast(node: Operator) -> Value:
     value, to = node.value, node.attributes.get("to")
     if node.kind == "CastLike":
         to = None if node.values[1] is None else node.values[1].kind
+    to = SPELLED.get(to, to)
     if to is None or node.kind == "Identity" or to == value.kind:
         return value
     if to not in (FLOAT, INT32, INT64, TEXT, DOUBLE):
@@ -364,6 +368,16 @@ OPERATORS: dict[str, Callable[[Operator], Value]] = {
     "Reshape": _reshaped,
     **dict.fromkeys(ARITHMETIC, _computed),
 }
+
+
+def array_of(onnx: ModuleType, tensor: Any) -> AnyArray:
+    """Return the numbers of a tensor, or raise UnsupportedModelError where another file holds them."""
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        raise UnsupportedModelError(
+            "the ONNX graph keeps numbers in another file, which is not read.", remedy="Save one file."
+        )
+    array: AnyArray = onnx.numpy_helper.to_array(tensor)
+    return array
 
 
 def _needed(graph: Any, end: str) -> set[str]:
@@ -432,7 +446,7 @@ def columns_of(
         lost = [name for name in names if name and name not in made and name not in constants]
         if lost:
             raise damaged(f"{kind!r:.40} before the tree is given {lost[0]!r:.60}, which nothing makes before it.")
-        arrays = [onnx.numpy_helper.to_array(constants[name]) if name in constants else None for name in names]
+        arrays = [array_of(onnx, constants[name]) if name in constants else None for name in names]
         own = {str(a.name): plain(onnx, a) for a in node.attribute}
         values = [made.get(name) for name in names]
         n_columns += sum(len(value.columns) for value in values if value is not None)
