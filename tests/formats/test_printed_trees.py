@@ -47,6 +47,78 @@ def test_rpart_of_a_regression_and_of_categories() -> None:
     ]
 
 
+SURVIVAL = """\
+1) root 228 307.928100 1.0000000
+2) ph.ecog< 1.5 177 226.199100 0.8672487
+4) sex>=1.5 69  79.663710 0.6067812 *
+5) sex< 1.5 108 137.162900 1.0783590 *
+3) ph.ecog>=1.5 51  68.457430 1.6740470
+6) age>=62.5 33  52.275960 1.3375730
+12) age< 69.5 11   7.426056 0.8303355 *
+13) age>=69.5 22  39.570560 1.9211110
+26) sex>=1.5 11  10.847360 0.9643523 *
+27) sex< 1.5 11  13.704450 4.6253700 *
+7) age< 62.5 18  11.235080 2.5182650 *
+"""
+SURVIVAL_OF_ONE_SPLIT = """\
+1) root 228 307.92810 1.0000000
+2) ph.ecog< 1.5 177 226.19910 0.8672487 *
+3) ph.ecog>=1.5 51  68.45743 1.6740470 *
+"""
+COUNTED_EVENTS = """\
+1) root 720 6855.6900  4.965278
+2) Opening=L,M 480 1803.1630  1.912500
+4) Mask=A1.5,A3,B3 360  718.0670  1.036111 *
+5) Mask=B6 120  599.6246  4.541667 *
+3) Opening=S 240 2543.1740 11.070830
+6) Mask=A1.5,A3 120  596.4945  4.550000 *
+7) Mask=B3,B6 120  962.4160 17.591670
+14) Solder=Thick 60  256.9234 10.416670 *
+15) Solder=Thin 60  343.8734 24.766670 *
+"""
+WEIGHTED = """\
+1) root 60 1673113000 12619.130
+2) Weight< 2980 36  487710600 10513.370
+4) Weight< 2462.5 13   42293650  7963.967 *
+5) Weight>=2462.5 23  186000000 12070.710
+10) Disp.>=128.5 15   42610550 11620.600 *
+11) Disp.< 128.5 8  126158000 13014.530 *
+3) Weight>=2980 24  439223700 15936.620
+6) Disp.>=180.5 14   94706020 14553.920 *
+7) Disp.< 180.5 10  232807700 17884.620 *
+"""
+WEIGHTED_SHORTLY = """\
+1) root 60 1.67e+09 12600
+2) Weight< 2.98e+03 36 4.88e+08 10500
+4) Weight< 2.46e+03 13 4.23e+07  7960 *
+5) Weight>=2.46e+03 23 1.86e+08 12100
+10) Disp.>=128 15 4.26e+07 11600 *
+11) Disp.< 128 8 1.26e+08 13000 *
+3) Weight>=2.98e+03 24 4.39e+08 15900
+6) Disp.>=180 14 9.47e+07 14600 *
+7) Disp.< 180 10 2.33e+08 17900 *
+"""
+OF_RECORDS = """\
+1) root 5000 11220.150  0.7400600
+2) a< -0.06967717 2255  3555.915 -0.1510865 *
+3) a>=-0.06967717 2745  4402.318  1.4721310 *
+"""
+"""Trees of lung, solder.balance and car.test.frame of rpart, with weights or a few digits, and of random records."""
+
+
+@pytest.mark.parametrize("lines", [SURVIVAL, SURVIVAL_OF_ONE_SPLIT, COUNTED_EVENTS, "1) root 228 307.9281 1 *\n"])
+def test_rpart_of_events_is_no_regression(lines: str) -> None:
+    with pytest.raises(UnsupportedModelError, match="no sums of squares"):
+        tree_from_rpart(HEAD.replace("loss", "deviance").replace(", (yprob)", "") + lines)
+
+
+@pytest.mark.parametrize("lines", [WEIGHTED, WEIGHTED_SHORTLY, OF_RECORDS])
+def test_rpart_of_weighted_and_plain_means_is_a_regression(lines: str) -> None:
+    tree = tree_from_rpart(HEAD.replace("loss", "deviance").replace(", (yprob)", "") + lines)
+    assert len(tree.cells) == lines.count("*")
+    assert tree.classes is None
+
+
 def test_rpart_values_with_commas_are_those_of_the_domain() -> None:
     text = HEAD + "1) root 4 2 x (0.5 0.5)\n 2) place=a, b,c 2 0 x (1 0) *\n 3) place=d 2 0 y (0 1) *\n"
     domain = Domain({"place": Category(("a, b", "c", "d"))})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from glassine.domain import Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
@@ -25,6 +26,8 @@ ALL_OF_IT = "Give all that print(fit) printed."
 FROM_R = "From R, save it as PMML (package pmml), which says it"
 DIGITS = 1e-3
 """By how much a printed deviance, of four digits, may miss the one of the counts, as a share of it."""
+WEIGHED = 0.05
+"""By how much a sum of weights that follows from rounded figures may miss its share of another."""
 WHOLE = 0.01
 """By how much a share, which prints with seven digits or more, may miss a whole number of records."""
 
@@ -88,6 +91,12 @@ def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
     shared = head[2] is not None and any(line.shares is not None for line in lines.values())
     classes = _classes(list(lines.values())) if head[1] == "loss" or shared else None
     by_deviance = head[1] == "deviance"
+    if classes is None and not _are_squares(lines):
+        raise UnsupportedModelError(
+            "the deviances of the rpart text are no sums of squares around its values: it is a survival tree, a "
+            "Poisson tree, or one split of weighted records.",
+            remedy="Give a tree of method 'class' or 'anova'.",
+        )
     builder: TreeBuilder[int] = TreeBuilder("the rpart tree", domain, silent=True, remedy=FROM_R)
     for node, line in lines.items():
         evidence = _evidence(line, classes, node, by_deviance)
@@ -186,6 +195,52 @@ def _evidence(line: _Line, classes: tuple[Scalar, ...] | None, node: int, by_dev
         if abs(lost - line.loss) <= near and (whole[label] == max(whole) or not by_deviance):
             return Evidence(counts=whole, label=label)
     return Evidence(total=total, label=label, weighted=True)
+
+
+def _are_squares(lines: Mapping[int, _Line]) -> bool:
+    """Return whether deviances are the sums of squares around means, of records or of weights.
+
+    Trees of survival and of counts print under the same head. Where a node splits, its sum of squares exceeds those of
+    its branches by ``W p (1 - p) (a - b)^2``, for their means a and b, the share p of the first, and the number W of
+    records, or the sum of their weights: then p follows from the means, and the branches have p W and (1 - p) W.
+    """
+    if any(re.fullmatch(NUMBER, line.yval) is None for line in lines.values()):
+        return True  # said of the node
+    values, losses = {node: float(line.yval) for node, line in lines.items()}, {n: x.loss for n, x in lines.items()}
+    splits = [node for node in lines if not lines[node].leaf and {2 * node, 2 * node + 1} <= lines.keys()]
+    if not splits:
+        return len(lines) > 1 or not (values[1] == 1 and losses[1])  # the rate of all, which a survival tree has as 1
+    unit, loss_unit = _precision(values.values()), _precision(losses.values())
+    weights: dict[int, float] = {}
+    records = True
+    for node in splits:
+        one, other = 2 * node, 2 * node + 1
+        apart, n = values[one] - values[other], lines[node].n
+        share = lines[one].n / n if n else 0.0
+        slack = sum(map(unit, (values[node], values[one], values[other])))
+        within = share * (1 - share) * n
+        lost = losses[node] - losses[one] - losses[other]
+        near = sum(map(loss_unit, (losses[node], losses[one], losses[other])))
+        near += within * slack * (2 * abs(apart) + slack)
+        off = values[node] - share * values[one] - (1 - share) * values[other]
+        records = records and abs(off) <= slack and abs(lost - within * apart**2) <= near
+        p = (values[node] - values[other]) / apart if apart else 0.0
+        if 0 < p < 1:
+            weights[node] = lost / (p * (1 - p) * apart**2)
+    pairs = []
+    for node in splits:
+        for child, other in ((2 * node, 2 * node + 1), (2 * node + 1, 2 * node)):
+            if child in splits and values[child] != values[other]:
+                due = weights.get(node, 0.0) * (values[node] - values[other]) / (values[child] - values[other])
+                pairs.append((weights.get(child, 0.0), due))
+    weighted = bool(pairs) and all(abs(own - due) <= WEIGHED * due for own, due in pairs)
+    return records or weighted
+
+
+def _precision(printed: Iterable[float]) -> Callable[[float], float]:
+    """Return by how much a number may be rounded, where numbers are printed with as many digits as some need."""
+    digits = max(len(Decimal(repr(value)).normalize().as_tuple().digits) for value in printed)
+    return lambda value: 0.5 * 10.0 ** (math.floor(math.log10(abs(value))) + 1 - digits) if value else 0.0
 
 
 def _pair(first: str, second: str, node: int, domain: Domain | None) -> tuple[Literal, Literal]:
