@@ -215,18 +215,18 @@ def _are_squares(lines: Mapping[int, _Line]) -> bool:
     records = True
     for node in splits:
         one, other = 2 * node, 2 * node + 1
-        apart, n = values[one] - values[other], lines[node].n
+        distance, n = values[one] - values[other], lines[node].n
         share = lines[one].n / n if n else 0.0
         slack = sum(map(unit, (values[node], values[one], values[other])))
         within = share * (1 - share) * n
         lost = losses[node] - losses[one] - losses[other]
         near = sum(map(loss_unit, (losses[node], losses[one], losses[other])))
-        near += within * slack * (2 * abs(apart) + slack)
+        near += within * slack * (2 * abs(distance) + slack)
         off = values[node] - share * values[one] - (1 - share) * values[other]
-        records = records and abs(off) <= slack and abs(lost - within * apart**2) <= near
-        p = (values[node] - values[other]) / apart if apart else 0.0
+        records = records and abs(off) <= slack and abs(lost - within * distance**2) <= near
+        p = (values[node] - values[other]) / distance if distance else 0.0
         if 0 < p < 1:
-            weights[node] = lost / (p * (1 - p) * apart**2)
+            weights[node] = lost / (p * (1 - p) * distance**2)
     pairs = []
     for node in splits:
         for child, other in ((2 * node, 2 * node + 1), (2 * node + 1, 2 * node)):
