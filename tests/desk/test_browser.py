@@ -230,6 +230,39 @@ def test_steps_are_tried_and_measured_on_records_that_a_checker_chooses(folder: 
     assert page.locator("#trial li").count() >= 1
 
 
+def test_the_copy_that_a_step_makes_is_looked_at(folder: Path, open_desk: Any) -> None:
+    ages = np.arange(300) % 80 + 18
+    tree = DecisionTreeClassifier(random_state=0).fit(ages.reshape(-1, 1), np.where(ages % 9 > 4, "yes", "no"))
+    write_model(as_model(tree, Domain({"age": Integer(0, 99)})), folder / "ages.json")
+    (folder / "public.json").write_text(
+        json.dumps(
+            {"schema": "glassine.domain/1", "attributes": [{"name": "age", "type": "integer", "lo": 0, "hi": 120}]}
+        )
+    )
+    page, served = open_desk(folder)
+    served.audited("ages.json", "public.json")
+    choose(page, "ages.json")
+    page.click("button:text-is('Try these steps')")
+    page.click("button:text-is('Ask for it')")
+    page.select_option("#a-domain", "public.json")
+    page.click("text=Record the answer")
+    page.wait_for_selector("text=Stated, and used by the audit")
+    page.wait_for_selector("#verdict:not(:has-text('Being audited'))")
+    page.click("button:text-is('Try these steps')")
+    page.click("#trial >> text=Look at that copy")
+    copy = page.frame_locator("#copy iframe.drawing")
+    copy.locator("svg").first.wait_for()
+    leaves = copy.locator("svg").first.text_content()
+    page.click("text=Draw the model")
+    whole = page.frame_locator("#content iframe.drawing")
+    whole.locator("svg").first.wait_for()
+    assert whole.locator("svg").first.text_content() != leaves
+    # The verdict changes the screen; the copy stays.
+    (folder / "more.txt").write_text(RULES)
+    page.wait_for_selector(".queue a:has-text('more.txt')")
+    assert page.locator("#copy iframe.drawing").count() == 1
+
+
 DROP = """([name, text]) => {
   const dropped = new DataTransfer();
   dropped.items.add(new File([text], name));

@@ -46,6 +46,8 @@ SAID = {
 }
 ASKED = re.compile(r"\b([Aa]sk|[Hh]ave|what|if|unless) the publisher\b")
 """How an audit names whom to ask: at a desk that is the analyst, who submitted the file."""
+MOST_COPIES = 8
+"""Copies of one trial that can be looked at."""
 DAMAGED = "The file cannot be read as a model: it is damaged, incomplete, or of a kind that Glassine does not read."
 """What checkers read of every such file: what its reader said stands behind a fold."""
 LARGEST_FINDINGS = 4_000_000
@@ -82,6 +84,8 @@ class Audits:
         self._running: dict[tuple[str, str, str], asyncio.Task[None]] = {}
         self._results: dict[str, dict[str, Any]] = {}
         self.failed: dict[tuple[str, str, str], str] = {}
+        # Copies that the last trial of a version made, with the endings of their names.
+        self._copies: dict[str, dict[int, tuple[bytes, str]]] = {}
         self._looked: Mapping[str, FolderFile] = {}
 
     @property
@@ -265,16 +269,23 @@ class Audits:
             digests[domain] = stated["sha256"]
         return (name, domain), reads, digests
 
-    async def drawing(self, file: FileState) -> Done | None:
-        """Return the drawing of a model in ``drawing.svg``; None if the bytes are not held."""
+    async def drawing(self, file: FileState, copy: int | None = None) -> Done | None:
+        """Return ``drawing.svg`` of a model, or of a copy that its last trial made; None if the bytes are not held."""
         kept = self.stored_bytes(file.now)
-        if kept is None:
+        data, ending = self._copies.get(file.now.sha256, {}).get(-1 if copy is None else copy, (b"", ""))
+        if kept is None or (copy is not None and not data):
             return None
         words, reads, digests = self._with_domain(file, kept)
+        gives = {}
+        if copy is not None:
+            del reads[words[0]]
+            words = f"model{ending}", words[1]
+            gives = {words[0]: data}
         job = Job(
             words=words,
             reads=reads,
-            digests=digests,
+            digests={name: digest for name, digest in digests.items() if name in reads},
+            gives=gives,
             writes=("drawing.svg",),
             module="glassine.plots.file_drawing",
             said=f"Drawing {file.name}",
@@ -305,7 +316,7 @@ class Audits:
                 reads=reads,
                 digests=digests,
                 gives=gives,
-                writes=("trial.json",),
+                writes=("trial.json", *(f"copy-{number}" for number in range(MOST_COPIES))),
                 module="glassine.desk.trial",
                 said=f"Trying steps on {file.name}",
             )
@@ -315,6 +326,9 @@ class Audits:
         if records and done.status != 0:
             raise RefusedActionError(done.message)
         results: list[dict[str, Any]] | None = asking_analysts(_json(done.files.get("trial.json")))
+        made = {number: done.files.get(f"copy-{number}", b"") for number in range(len(results or ()))}
+        # Of one version at a time: a desk is open for days.
+        self._copies = {file.now.sha256: {n: (made[n], (results or [])[n].get("ending", "")) for n in made}}
         return results
 
     def limits(self, inputs: Mapping[str, Any]) -> tuple[str, dict[str, bytes]]:

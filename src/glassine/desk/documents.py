@@ -87,7 +87,9 @@ class Documents:
         if what == "editor":
             return await self._workbench.editor(file.id), _framed(REPORT_POLICY)
         if what == "drawing":
-            done = await self._audits.drawing(file)
+            copy = str(asked.get("copy", ""))
+            number = int(copy) if copy.isascii() and copy.isdigit() and len(copy) < 4 else None
+            done = await self._audits.drawing(file, number)
             if done is None or "drawing.svg" not in done.files:
                 raise RefusedActionError("the desk holds no model of this file." if done is None else done.message)
             svg = Markup(done.files["drawing.svg"].decode(errors="replace"))  # noqa: S704, shown in a sandbox

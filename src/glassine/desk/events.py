@@ -13,23 +13,27 @@ from typing import Any, Literal, NamedTuple
 from glassine.errors import DamagedDeskError, DeskError
 from glassine.privacy.chained_log import ChainedLog, LogForm
 
-KINDS = (
-    *(
-        "settled",
-        "received",
-        "remarked",
-        "audited",
-        "asked",
-        "answered",
-        "accepted",
-        "voted",
-        "reopened",
-        "returned",
-        "withdrawn",
-    ),
-    *("signed", "released", "exported", "seen", "stated", "charged"),
-)
-"""Kinds of events, in the order in which they first happen to a file."""
+HAPPENED = {
+    "settled": "Settings read",
+    "received": "File seen",
+    "remarked": "Analyst's note",
+    "audited": "Audit of the desk",
+    "asked": "Question",
+    "answered": "Answer",
+    "accepted": "Guarantee",
+    "voted": "Vote",
+    "reopened": "New turn of votes",
+    "returned": "Returned to the analyst",
+    "withdrawn": "Withdrawn",
+    "signed": "Sign-off",
+    "released": "Release written",
+    "exported": "Record exported",
+    "seen": "Records looked at",
+    "stated": "Domain written",
+    "charged": "Private training",
+}
+"""Kinds of events, in the order in which they first happen to a file, as pages call them."""
+KINDS = tuple(HAPPENED)
 
 LONGEST = 2**20
 """Characters of the largest event."""

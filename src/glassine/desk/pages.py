@@ -10,6 +10,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from glassine import __version__
+from glassine.desk.events import HAPPENED
 from glassine.desk.releasing import LIMITS
 from glassine.desk.state import DECISIONS
 from glassine.desk.stated import STATED
@@ -65,7 +66,13 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"clean": clean, "broken": broken, "code": _code, "when": _when, "ordinal": ordinal, "size": _size}
-    made.globals |= {"decisions": DECISIONS, "stated": STATED, "version": __version__, "limits": LIMITS}
+    made.globals |= {
+        "decisions": DECISIONS,
+        "happened": HAPPENED,
+        "stated": STATED,
+        "version": __version__,
+        "limits": LIMITS,
+    }
     return made
 
 

@@ -302,6 +302,7 @@ def _public_event(
             "domain",
             "records",
             "turn",
+            "dataset",
             "epsilon",
             "charge",
             "phase",

@@ -50,7 +50,12 @@ def tried(model: Path, domain: Domain | None, limits: str, members: Sample, hold
                 one["asks"] = PUBLIC
         else:
             write_bytes(done.file.data, f"copy-{number}")
-            one |= {"note": done.note, "reply": done.reply, "verdict": done.findings.verdict, "copy": f"copy-{number}"}
+            one |= {
+                "note": done.note,
+                "reply": done.reply,
+                "verdict": done.findings.verdict,
+                "ending": done.file.path.suffix,
+            }
         out.append(one)
     return out
 

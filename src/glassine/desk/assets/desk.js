@@ -325,8 +325,8 @@ const actions = {
     frame.title = "Drawing of the model";
     frame.className = "report drawing";
     frame.addEventListener("load", () => say(""), {once: true});
-    frame.src = await ticket({what: "drawing", file: button.dataset.drawing});
-    document.getElementById("content").replaceChildren(frame);
+    frame.src = await ticket({what: "drawing", file: button.dataset.drawing, copy: button.dataset.copy});
+    document.getElementById(button.dataset.into || "content").replaceChildren(frame);
   },
   async end(button) {
     await ask("DELETE", `jobs/${button.dataset.end}`);
