@@ -37,6 +37,8 @@ LONGEST_TEXT = 200_000
 MOST_ROWS, MOST_COLUMNS = 200, 60
 MOST_NAMES = 100
 """Names of what a folder has and the desk does not list."""
+ASKS = "Ask the analyst which "
+"""How a step begins that is a question to the analyst."""
 MARKS = {"within policy": ("ok", "✓"), "outside policy": ("no", "✕")}
 
 NAMES = {
@@ -279,18 +281,21 @@ class Screens:
             desk.check_not_author(version)
             accepts = status in ("waiting", "conflict") and desk.person.role == "checker"
         votes = version.votes_of(version.turn)
-        requests = list(((result or {}).get("page") or {}).get("requests") or ())
+        page = (result or {}).get("page") or {}
+        # An audit that failed asks nothing; a step of it can say what to ask.
+        steps = [f"Which {step.removeprefix(ASKS)}" for step in page.get("steps") or () if step.startswith(ASKS)]
+        requests = list(page.get("requests") or ()) or steps
         of = (result or {}).get("kind", "")
         if of in REQUESTS:
             requests = [REQUESTS[of]]
         asked = {item for question in version.questions for item in question.items}
-        kind = str(((result or {}).get("page") or {}).get("kind", ""))
+        kind = str(page.get("kind", ""))
         return {
             **self._item(file),
             "file": file,
             "version": version,
             "result": result,
-            "page": (result or {}).get("page"),
+            "page": page or None,
             "verdict": "" if result is None else result["verdict"],
             "approval": self._approval(version, of),
             "status_id": status,

@@ -404,6 +404,11 @@ document.addEventListener("keydown", event => {
   if (event.key === "o") { const chooser = screen.querySelector("input[type=file]"); if (chooser) { chooser.click(); event.preventDefault(); } }
 });
 
+// The list that a narrow page folds away stands beside the file on a wide one.
+window.addEventListener("resize", () => {
+  const waiting = innerWidth >= 760 && screen.querySelector(".waiting");
+  if (waiting) waiting.open = true;
+});
 window.addEventListener("hashchange", () => { if (!lost) show(true); });
 document.addEventListener("visibilitychange", pulse);
 
