@@ -355,6 +355,7 @@ def test_a_checker_goes_through_nine_files_without_a_terminal(folder: Path, open
     for name in ("tree.json", "table.csv"):
         approve(second, name, reason="agreed")
     hands.click(".top >> text=Sign off")
+    page.wait_for_selector("input[name=files] >> nth=1")  # The desk has seen both approvals
     hands.fill("#f-recipient", "the ministry")
     hands.fill("#f-purpose", "the yearly report")
     hands.click("input[name=looked]")

@@ -12,6 +12,7 @@ import pytest
 
 from glassine.desk import Desk
 from glassine.desk.app import DeskApp
+from glassine.desk.pages import environment
 from glassine.desk.texts import OTHERS, desk_texts, replaced
 from glassine.errors import DeskError
 from tests.conftest import ROOT
@@ -31,6 +32,17 @@ def written(folder: Path, texts: dict[str, str]) -> None:
 def test_a_template_whose_texts_stay_says_the_same(path: Path) -> None:
     source = path.read_text()
     assert replaced(source, lambda text: text).split() == source.split()
+
+
+def test_labels_of_fields_are_texts_and_names_of_fields_are_none() -> None:
+    texts = desk_texts()
+    for text in ("Reason, for the analyst", "Recipient", "Another question", "The training of {1} with epsilon {2} on"):
+        assert text in texts
+    assert not {"reason", "recipient", "text", "numeric", "released", "th", ", "} & set(texts)
+    said = replaced('{{ line("purpose", "Purpose") }}', lambda _: 'a "b" \\ {{ 1 }} <i>\n')
+    made = environment().from_string('{% from "macros.html" import line %}' + said).render()
+    assert "a &#34;b&#34; \\ {{ 1 }} &lt;i&gt;\n" in made
+    assert 'name="purpose"' in made
 
 
 def test_pages_have_the_texts_of_the_organization(folder: Path) -> None:

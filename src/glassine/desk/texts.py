@@ -25,6 +25,10 @@ MARKUP = re.compile(r"(\{%.*?%\}|<(?:\{\{.*?\}\}|\{%.*?%\}|[^<>{]|\{)*>)", re.DO
 VALUE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 SPOKEN = re.compile(r'(\s(?:aria-label|data-said)=")([^"{}]*[a-z][^"{}]*)(")')
 """Attributes that are read aloud, where no value stands in them."""
+LITERAL = re.compile(r'"( ?)([^"\\{}]*?)( ?)"')
+"""A string of an expression, such as the label of a field."""
+IN_WORDS = re.compile(r"[A-Z][a-z]|.* .*[A-Za-z]{2}|.*[A-Za-z]{2}.* ")
+"""What such a string is that people read: it has a capital or a space; names of fields and filters have neither."""
 PLACE = re.compile(r"\{(\d+)\}")
 
 
@@ -35,7 +39,16 @@ def replaced(source: str, say: Callable[[str], str]) -> str:
     --------
     >>> replaced("<p>By {{ who }} <b>now</b></p>", {"By {1}": "{1} did", "now": "today"}.__getitem__)
     '<p>{{ who }} did <b>today</b></p>'
+    >>> replaced('{{ line("purpose", "Purpose") }}', {"Purpose": "Zweck"}.__getitem__)
+    '{{ line("purpose", "Zweck") }}'
     """
+
+    def spoken(match: re.Match[str]) -> str:
+        if not IN_WORDS.match(match[0][1:-1]):
+            return match[0]
+        text = say(match[2]).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'"{match[1]}{text}{match[3]}"'
+
     pieces = MARKUP.split(source)
     for i, piece in enumerate(pieces):
         if i % 2:
@@ -46,10 +59,11 @@ def replaced(source: str, say: Callable[[str], str]) -> str:
         text = VALUE.sub(lambda _, numbers=numbers: f"{{{next(numbers)}}}", piece)
         bare = text.strip()
         if not re.search(r"[A-Za-z]{2}", PLACE.sub("", bare)):
+            pieces[i] = VALUE.sub(lambda match: LITERAL.sub(spoken, match[0]), piece)
             continue
         parts = PLACE.split(say(" ".join(bare.split())))
         parts[::2] = map(_literal, parts[::2])
-        parts[1::2] = (values[int(number) - 1] for number in parts[1::2])
+        parts[1::2] = (LITERAL.sub(spoken, values[int(number) - 1]) for number in parts[1::2])
         start = text.index(bare)
         pieces[i] = f"{text[:start]}{''.join(parts)}{text[start + len(bare) :]}"
     return "".join(pieces)
