@@ -261,6 +261,24 @@ def test_a_record_that_names_another_place_has_nothing_read_or_removed_there(
     assert made(folder) == []
 
 
+def test_a_record_that_names_a_ledger_elsewhere_has_none_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = begun(folder, "press1", charged=False)
+    body = {**desk.refresh().charges["press1"], "key": "press2", "ledger": "../budget.sqlite"}
+    desk.record("charged", body)
+    ran: list[Job] = []
+
+    async def run(workers: Workers, job: Job) -> Done:
+        ran.append(job)
+        return Done(status=2, out="", message="not run")
+
+    monkeypatch.setattr(Workers, "run", run)
+    trainings = Trainings(desk, Audits(desk))
+    asyncio.run(trainings.resume())
+    assert trainings._tried == {"press1", "press2"}
+    assert [job.words[2] for job in ran] == ["folder/budget.sqlite"]
+    assert phases(desk) == ["begun", "begun"]
+
+
 def test_every_account_of_a_desk_can_train_and_none_moves_what_another_one_paid_for(folder: Path) -> None:
     folder.chmod(0o2775)
     Desk(folder, LIND)

@@ -17,7 +17,7 @@ from glassine.desk.auditing import Audits
 from glassine.desk.chosen import chosen_file, chosen_records
 from glassine.desk.desk import Desk
 from glassine.desk.desk_record import TRAINED
-from glassine.desk.folder import NOT_FOLLOWED, OWN, open_regular
+from glassine.desk.folder import NOT_FOLLOWED, OWN, one_component, open_regular
 from glassine.desk.form_values import text_of
 from glassine.desk.rooms import try_lock
 from glassine.desk.workers import Done, Job, StoppedJobError
@@ -333,6 +333,9 @@ class Trainings:
         RefusedActionError
             If the ledger cannot be read, or has no such dataset.
         """
+        # Of a record that others can write: it leads to no file elsewhere.
+        if not one_component(str(ledger)):
+            raise RefusedActionError("a ledger must be a file of the folder.", field="ledger")
         path, opens = self._desk.folder.in_place(ledger)
         words = ("ledger", "show", path, "--dataset", dataset, "--json")
         done = await self._audits.workers.run(Job(words=words, reads={}, opens=opens))
