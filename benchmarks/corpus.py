@@ -642,7 +642,9 @@ FAMILIES: dict[str, tuple[Callable[[], Iterator[Sample]], tuple[str, ...]]] = {
 
 def is_installed(name: str) -> bool:
     """Return whether a library or a command is there."""
-    return shutil.which(name) is not None or Path(name).exists() or importlib.util.find_spec(name) is not None
+    if "/" in name:
+        return Path(name).exists()
+    return shutil.which(name) is not None or importlib.util.find_spec(name) is not None
 
 
 def rows_of(
