@@ -12,6 +12,7 @@ import pytest
 from glassine import AuditSettings, Policy, audit
 from glassine.auditing.findings import Findings
 from glassine.auditing.findings.regression import RegressionFinding
+from glassine.auditing.following import widest
 from glassine.auditing.statements import Statements
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute
@@ -621,3 +622,53 @@ def test_the_records_of_a_column_are_no_people() -> None:
     assert status(audit(model, people, "y", persons="who"))["fitted_values"] == "fail", "a person alone in the column"
     others = people.with_columns(pl.Series("who", (np.arange(400) // 2).astype(str)))
     assert status(audit(model, others, "y", persons="who"))["fitted_values"] == "pass"
+
+
+@pytest.mark.parametrize("n_boxes", [2, 3, 5])
+def test_boxes_of_which_all_but_one_person_tick_exactly_one_give_that_person_away(n_boxes: int) -> None:
+    names = [f"box{i}" for i in range(n_boxes)]
+    ticks = np.eye(n_boxes)[np.arange(600) % n_boxes]
+    ticks[0] = 1.0
+    domain = Domain({name: Binary() for name in names})
+    model, data = fitted_line(dict(zip(names, ticks.T, strict=True)))
+    # Each column holds a hundred people, and its error says no more than that together they have some one else.
+    assert min(bound or 0 for bound in indicator_bounds(model, domain)) <= (n_boxes - 1) ** 2
+    check = next(c for c in audit(model, domain=domain).checks if c.rule == "fitted_values")
+    assert check.status == "unknown"
+    assert status(audit(model, data, "y", domain=domain))["fitted_values"] == "fail"
+    free = np.random.default_rng(0).integers(0, 2, (600, n_boxes)).astype(float)
+    model, data = fitted_line(dict(zip(names, free.T, strict=True)))
+    assert status(audit(model, domain=domain))["fitted_values"] == "pass"
+    assert status(audit(model, data, "y", domain=domain))["fitted_values"] == "pass"
+
+
+def test_no_columns_of_0_and_1_are_together_those_of_one_record_by_more_than_is_allowed_for() -> None:
+    rng, tried = np.random.default_rng(0), 0
+    while tried < 200:
+        k = int(rng.integers(2, 7))
+        others = np.unique(rng.integers(0, 2, (k, k)), axis=0)
+        design = np.column_stack([np.ones(len(others) + 1), np.vstack([others, rng.integers(0, 2, k)])])
+        if np.linalg.matrix_rank(design[:-1]) != k or np.linalg.matrix_rank(design) != k + 1:
+            continue
+        null = np.linalg.svd(design[:-1])[2][-1]
+        effects = [Effect(name=f"x{i}", factors=(Power(attribute=f"x{i}"),), coefficients=(1.0,)) for i in range(k)]
+        assert abs(design[-1] @ null) / np.abs(null[1:]).max() <= widest(effects) + 1e-9
+        tried += 1
+
+
+@pytest.mark.parametrize(("intercept", "expected"), [(2.5, "unknown"), (-2.5, "pass")])
+def test_a_coefficient_that_a_penalty_made_0_may_say_an_outcome(intercept: float, expected: str) -> None:
+    few, y = (np.arange(400) < 1).astype(int), np.ones(400, dtype=int)
+    y[200:] = 0
+    model = RegressionModel(
+        attributes=("few",),
+        effects=(Effect(name="few", factors=(Power(attribute="few"),), coefficients=(0.0,)),),
+        intercept=(intercept,),
+        link="logit",
+        classes=(0, 1),
+        fit=FitStatistics(family="binomial", n_records=400, n_parameters=2, penalized=True),
+    )
+    # At a probability of 0.92, an outcome of 0 would need a stronger penalty than one of 1.
+    check = next(c for c in audit(model, pl.DataFrame({"few": few, "y": y}), "y").checks if c.rule == "fitted_values")
+    assert check.status == expected
+    assert expected == "pass" or "a penalty made 0" in check.meaning

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,6 +29,14 @@ LIKELIEST = -math.log(2)
 MAY_FOLLOW = (
     "By its standard error, the column {name} may hold {who}. Whether it does is not known without the training "
     "records."
+)
+TOGETHER = (
+    "By the standard error of {name}, columns together may be those of one record, as where all others have one of "
+    "several properties. Whether they are is not known without the training records."
+)
+SHRUNK = (
+    "Columns whose coefficient a penalty made 0 hold records whose outcome follows for someone who knows the strength "
+    "of the penalty, if it is as small as their score equations allow."
 )
 NOT_BOUNDED = "The column {name} may hold {who}, whose outcome follows then. {reason} Pass the training records{or_}."
 OF_NO_ERROR = "The file has no standard error of it, which would bound their number."
@@ -248,7 +257,48 @@ def may_follow(model: RegressionModel, domain: Domain | None) -> str:
             return NOT_BOUNDED.format(name=effect.name, who=who, reason=reason, or_=way)
         if bound < least:
             return MAY_FOLLOW.format(name=effect.name, who=who)
+        # Of other families, columns that are together those of one record have fitted values of 0 or 1, which shows.
+        together = model.fit.family == "gaussian" and effect.is_indicator(domain)
+        if together and bound <= widest([own for own in model.effects if own.is_indicator(domain)]) ** 2:
+            return TOGETHER.format(name=effect.name)
     return ""
+
+
+def widest(effects: Sequence[Effect]) -> int:
+    """Return the largest value at one record of a sum of columns of 0/1, each times at most 1, that is 0 at all others.
+
+    Of k columns it is k - 1, and 1 of two attributes. Two categories of one attribute can count twice: `indicators.md`.
+    """
+    columns = Counter(
+        one.factors[0].attribute if [type(factor) for factor in one.factors] == [Equal] else one.name for one in effects
+    )
+    return 1 if len(columns) < 3 else sum(min(2, number) for number in columns.values()) - 1
+
+
+def may_be_shrunk_away(model: RegressionModel, fitted: Fitted, outcomes: AnyArray | None) -> bool:
+    """Return whether outcomes may follow from coefficients that a penalty made 0.
+
+    Of such a column of 0/1, the sum of outcomes differs from that of the fitted probabilities by at most the strength
+    of the penalty, which is at least that of any other such column. Where one more outcome, or one less, lies beyond
+    it, the sum is known, and who has one outcome alone is, too.
+    """
+    if model.link != "logit" or model.fit.penalized is False or outcomes is None or model.classes is None:
+        return False
+    from glassine.attacks.membership.outputs import class_text  # its readers take a second to import
+
+    second = class_text(model.classes[1])
+    ones = np.array([class_text(value) == second for value in outcomes.tolist()], dtype=float)
+    design, coefficients = fitted.design[:, 1:], np.array([effect.coefficients[0] for effect in model.effects])
+    scores = model.intercept[0] + (design * coefficients).sum(axis=1)
+    residual = ones - 1 / (1 + np.exp(-np.clip(scores, -700, 700)))
+    columns = [column for column in design[:, coefficients == 0].T if np.isin(column, (0.0, 1.0)).all()]
+    strength = max((abs(float(residual[column == 1].sum())) for column in columns), default=0.0)
+    for own in (column == 1 for column in columns):
+        # One outcome fewer where all are ones, one more where none is.
+        step = -1.0 if ones[own].all() else 1.0
+        if _of_one_outcome(own, outcomes, model) and abs(float(residual[own].sum()) + step) > strength:
+            return True
+    return False
 
 
 def _unbounded(model: RegressionModel, effect: Effect, domain: Domain | None) -> tuple[str, str]:

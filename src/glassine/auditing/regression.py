@@ -15,11 +15,13 @@ from glassine.auditing.facts import EffectiveParameters, Fact, FittedValues, Ina
 from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding, ModelSummary
 from glassine.auditing.findings.regression import ColumnFinding, RegressionFinding
 from glassine.auditing.following import (
+    SHRUNK,
     Fitted,
     certain_outcomes,
     is_exact,
     is_likeliest,
     is_number,
+    may_be_shrunk_away,
     may_follow,
     single_values,
 )
@@ -317,6 +319,8 @@ def _values(subject: RegressionSubject) -> Fact[FittedValues]:
         # Without a penalty, a column of one outcome shows: its fitted probabilities are 0 or 1.
         shrunk = subject.model.fit.penalized is not False and any(size is not None for size in subject.sizes)
         unsettled = unsettled or (NO_OUTCOMES if shrunk else "")
+    elif subject.fitted is not None and may_be_shrunk_away(subject.model, subject.fitted, subject.outcomes):
+        unsettled = unsettled or SHRUNK
     unsettled = unsettled or (
         subject.doubt if subject.fitted is not None else may_follow(subject.model, subject.domain)
     )
