@@ -23,10 +23,12 @@ from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import GlassineError, InvalidModelError, PrivacyLeakWarning, UnsupportedModelError
 from glassine.files import FileContent
 from glassine.formats import as_model, load_file, load_model
+from glassine.formats.printed.coeftest import regression_from_coeftest
 from glassine.formats.printed.r_regression import regression_from_r
 from glassine.formats.printed.statsmodels import regression_from_statsmodels
 from glassine.models import AdditiveModel, Equal, Power, RegressionModel
 from glassine.models.indicators import indicator_bounds, not_bounded
+from glassine.models.regression import UNPRINTED
 
 FILES = Path(__file__).parent / "regressions"
 DOMAIN = Domain(
@@ -127,11 +129,30 @@ def test_general_regressions_are_what_r_fitted() -> None:
         ("sm_logit_2.txt", {"family": "binomial", "errors": "", "converged": True}),
         ("sm_phreg.txt", {"family": "cox", "errors": ""}),
         ("broom_cox.csv", {"family": "", "n_records": None, "errors": ""}),
+        ("sm_glm.txt", {"family": "poisson", "errors": "model", "special": (UNPRINTED,)}),
+        ("coeftest.txt", {"family": "", "n_records": None, "n_parameters": 7, "errors": ""}),
+        ("coeftest_robust.txt", {"family": "", "n_records": None, "n_parameters": 7, "errors": ""}),
     ],
 )
 def test_what_a_file_says_of_its_fit(name: str, expected: dict[str, object]) -> None:
     fit = read(name).fit
     assert {key: getattr(fit, key) for key in expected} == expected
+
+
+def test_coeftest_prints_the_coefficients_of_the_summary() -> None:
+    table, robust, summary = read("coeftest.txt"), read("coeftest_robust.txt"), read("r_logit.txt")
+    for one, other, same in zip(table.effects, summary.effects, robust.effects, strict=True):
+        assert one.factors == other.factors == same.factors
+        assert one.coefficients == pytest.approx(other.coefficients, rel=1e-3)
+        assert one.coefficients == same.coefficients
+    errors = [effect.errors for effect in table.effects]
+    assert errors != [effect.errors for effect in robust.effects]
+    stated = table.stated(n=200, family="binomial", errors="model")
+    assert indicator_bounds(stated, DOMAIN) == indicator_bounds(summary, DOMAIN)
+    text = (FILES / "coeftest.txt").read_text()
+    for damaged in (text * 2, text.rstrip("\n"), text.replace("0.", "a.")):
+        with pytest.raises(GlassineError):
+            regression_from_coeftest(damaged, DOMAIN)
 
 
 def true_counts(model: RegressionModel) -> list[int]:
@@ -173,7 +194,9 @@ def test_errors_never_bound_more_than_a_column_holds(name: str) -> None:
 )
 def test_errors_confirm_a_column_of_many(name: str) -> None:
     model = read(name)
-    if name == "general_logit.pmml":
+    if name in ("general_logit.pmml", "sm_glm.txt"):
+        # Of weights and offsets, the summary of a GLM says nothing.
+        assert not_bounded(model)
         model = model.stated(errors="model")
     assert max(bound or 0 for bound in indicator_bounds(model, DOMAIN)) >= 10
 
@@ -371,6 +394,7 @@ HIDDEN: dict[str, dict[str, Any]] = {
     "exposure": {"exposure": np.linspace(0, 1, 200)},
     "strata": {"strata": np.arange(200) % 2},
     "grouped outcome": {"n_trials": np.full(200, 5)},
+    "grouped outcome without data": {"n_trials": None, "family": SimpleNamespace(n=np.full(200, 5))},
     "no weights": {"freq_weights": np.ones(200), "var_weights": np.ones(200), "offset": None, "n_trials": None},
 }
 
@@ -381,7 +405,9 @@ def test_what_a_summary_of_statsmodels_hides_is_read_from_its_model(name: str) -
     fitted.model.__dict__.update(HIDDEN[name])
     model = as_model(fitted, DOMAIN)
     assert isinstance(model, RegressionModel)
-    assert model.fit.special == {"exposure": ("offset",), "no weights": ()}.get(name, (name,))
+    assert model.fit.special == {"exposure": ("offset",), "no weights": ()}.get(
+        name, (name.removesuffix(" without data"),)
+    )
     # With any of them, errors bound no count.
     assert (indicator_bounds(model) == (None,)) == bool(model.fit.special)
 

@@ -169,7 +169,7 @@ def unsolved(model: RegressionModel) -> str:
     if model.link != {**CANONICAL, "multinomial": "softmax"}[fit.family]:
         return "its link is not the canonical one."
     if fit.special:
-        return f"it has {', '.join(fit.special)}."
+        return f"it {fit.peculiar}."
     if fit.penalized:
         return "its coefficients are shrunk by a penalty of unknown strength."
     return "it did not converge." if fit.converged is False else ""

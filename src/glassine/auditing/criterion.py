@@ -384,6 +384,13 @@ STATED_FIT = remedy(
     python="`AuditSettings(statements=Statements(n_records=...))`",
     n_records=None,
 )
+STATED_ERRORS = remedy(
+    "Ask the publisher whether the fit had weights, an offset or grouped outcomes, which its summary does not print. "
+    "If it had none of them, state that its errors follow from the model: {step}.",
+    "audit",
+    python="`AuditSettings(statements=Statements(errors='model'))`",
+    errors="model",
+)
 STATED_RATES = remedy(
     "Ask the publisher for the share of the rarer class among the training records, and of boosted trees for the "
     "learning rate, and state them: {step}.",

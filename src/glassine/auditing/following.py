@@ -280,7 +280,7 @@ def may_be_shrunk_away(model: RegressionModel, fitted: Fitted, outcomes: AnyArra
 
     Of such a column of 0/1, the sum of outcomes differs from that of the fitted probabilities by at most the strength
     of the penalty, which is at least that of any other such column. Where one more outcome, or one less, lies beyond
-    it, the sum is known, and who has one outcome alone is, too.
+    it, the sum is known, and with it each outcome.
     """
     if model.link != "logit" or model.fit.penalized is False or outcomes is None or model.classes is None:
         return False

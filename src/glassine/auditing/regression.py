@@ -38,7 +38,7 @@ from glassine.errors import parameter
 from glassine.models.effects import Equal
 from glassine.models.implied import advantage_of_parameters, effective_parameters
 from glassine.models.indicators import indicator_bounds, not_bounded
-from glassine.models.regression import RegressionModel
+from glassine.models.regression import UNPRINTED, RegressionModel
 from glassine.records.arrays import AnyArray, Array
 
 if TYPE_CHECKING:
@@ -143,6 +143,8 @@ class RegressionSubject(ModelSubject):
     @property
     def lacks(self) -> tuple[str, ...]:
         """What the publisher can state, so that the law of parameters says what it implies; nothing where it cannot."""
+        if self.model.fit.special == (UNPRINTED,):
+            return ("errors",)
         return () if self.model.fit.family and uncalibrated(self.model) else ("n_records",)
 
     def summary(self) -> ModelSummary:
@@ -242,7 +244,7 @@ def uncalibrated(model: RegressionModel) -> str:
     if model.link not in ("", CALIBRATED[fit.family]):
         return f"how parameters relate to membership was not calibrated for the link {model.link}."
     if fit.special:
-        return f"how parameters relate to membership was not calibrated for fits with {', '.join(fit.special)}."
+        return f"the fit {fit.peculiar}, for which it was not calibrated how parameters relate to membership."
     if max(numbers, default=0) > 1:
         return "how parameters relate to membership was not calibrated for products of numbers."
     return ""

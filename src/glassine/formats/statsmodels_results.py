@@ -165,7 +165,9 @@ def _special(results: Any, kind: str, covariance: str) -> tuple[str, ...]:
     # Without its data, a model keeps no weights, but that it had some.
     weighted = any(getattr(model, f"_has_{name}_weights", False) for name in ("freq", "var"))
     weighted = weighted or any(part is not None and not np.all(np.asarray(part) == 1) for part in weights)
+    # Without its data, its family still has them.
     trials = getattr(model, "n_trials", None)
+    trials = getattr(getattr(model, "family", None), "n", None) if trials is None else trials
     # It keeps exposures as their logarithms.
     offsets = [getattr(model, name, None) for name in ("offset", "exposure")]
     has = {

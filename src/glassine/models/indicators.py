@@ -123,7 +123,7 @@ def not_bounded(model: RegressionModel) -> str:
         robust = "The standard errors are robust, which bound no count."
         return robust if fit.errors else "The file does not say of which kind its standard errors are."
     if fit.special:
-        return f"The fit has {', '.join(fit.special)}, with which standard errors bound no count."
+        return f"The fit {fit.peculiar}, with which standard errors bound no count."
     if fit.penalized is not False:
         return "The coefficients are shrunk by a penalty, or the file does not say that they are not."
     if fit.converged is not True or fit.separated:

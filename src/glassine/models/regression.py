@@ -38,9 +38,11 @@ FAMILIES = {
 """The families of outcomes, each with the link that is meant where none is named."""
 OF_CLASSES = ("logit", "probit", "cloglog", "softmax")
 ERRORS = ("model", "robust")
+UNPRINTED = "unprinted weights, offsets or groups"
+"""What a fit may have of which its summary would not say that it has it."""
 SPECIAL = (
     *("weights", "offset", "strata", "grouped outcome", "records of intervals", "random effects", "smooth terms"),
-    "clusters of records",
+    *("clusters of records", UNPRINTED),
 )
 """What a fit may have that changes what its figures mean."""
 PUBLISHED = ("residuals", "covariance matrix", "design matrix", "scaler")
@@ -103,6 +105,11 @@ class FitStatistics:
     published: tuple[str, ...] = field(default=(), compare=False)
     n_residuals: int = field(default=0, compare=False)
     baseline: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def peculiar(self) -> str:
+        """What changes the meaning of figures, as the end of a sentence about the fit."""
+        return f"{'may have' if self.special == (UNPRINTED,) else 'has'} {', '.join(self.special)}"
 
     def __post_init__(self) -> None:
         for name, choices in (
@@ -386,6 +393,7 @@ class RegressionModel(Displayed):
             if errors == "model":
                 fit = replace(
                     fit,
+                    special=tuple(one for one in fit.special if one != UNPRINTED),
                     penalized=bool(fit.penalized),
                     converged=fit.converged is not False,
                     dispersion=fit.dispersion or "fixed",

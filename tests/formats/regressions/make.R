@@ -31,6 +31,17 @@ below("r_cox_hazard", print(basehaz(cox)))
 below("r_cox_curve", print(summary(survfit(cox), times = c(100, 200, 300))))
 stratified <- coxph(Surv(time, status) ~ age + strata(sex), data = data)
 writeLines(gsub("[\u2018\u2019]", "'", capture.output(print(summary(stratified)), print(basehaz(stratified)))), "r_cox_strata.txt")
+# Robust errors are what such tables are printed for, and no line says so.
+robust <- function(fit) {
+  x <- model.matrix(fit)
+  u <- x * (fit$y - fitted(fit))
+  vcov(fit) %*% crossprod(u) %*% vcov(fit)
+}
+coeftests <- list(coeftest = lmtest::coeftest(logistic), coeftest_robust = lmtest::coeftest(logistic, robust))
+for (name in names(coeftests)) {
+  text <- capture.output(print(coeftests[[name]]))
+  writeLines(gsub("[\u2018\u2019]", "'", text), paste0(name, ".txt"))
+}
 write.csv(tidy(logistic), "broom_logit.csv", row.names = FALSE)
 write.csv(tidy(logistic, conf.int = TRUE, exponentiate = TRUE), "broom_ratios.csv", row.names = FALSE)
 write.csv(tidy(cox), "broom_cox.csv", row.names = FALSE)

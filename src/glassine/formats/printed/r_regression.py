@@ -71,7 +71,7 @@ def regression_from_r(text: str, domain: Domain | None = None) -> RegressionMode
         )
     end = ENDS[function].search(text, head.end())
     builder = RegressionBuilder("the summary of R", domain)
-    for name, coefficient, error in _rows(text[head.end() :], head[0]):
+    for name, coefficient, error in rows_below(text[head.end() :], head[0], ALL_OF_IT):
         builder.row(name, coefficient, error)
     if end is None or (function == "lm" and builder.effects and "F-statistic: " not in text[end.start() :]):
         raise UnsupportedModelError("the summary ends before its last line, or within it.", remedy=ALL_OF_IT)
@@ -104,7 +104,7 @@ def regression_from_r(text: str, domain: Domain | None = None) -> RegressionMode
     return builder.model(link, fit, source=f"R {function}", target=target if len(target) <= 100 else "")
 
 
-def _rows(text: str, head: str) -> list[tuple[str, str, str]]:
+def rows_below(text: str, head: str, remedy: str) -> list[tuple[str, str, str]]:
     """Return the name, the coefficient and the error of each row below the head of a table."""
     columns = head.split()
     cox = columns[0] == "coef"
@@ -121,10 +121,10 @@ def _rows(text: str, head: str) -> list[tuple[str, str, str]]:
         row = pattern.fullmatch(line)
         if ended:
             if row is not None and not line.startswith("Signif. codes"):
-                raise UnsupportedModelError(f"the table has a gap above the row {line[:60]!r}.", remedy=ALL_OF_IT)
+                raise UnsupportedModelError(f"the table has a gap above the row {line[:60]!r}.", remedy=remedy)
             break
         if row is None:
-            raise UnsupportedModelError(f"a row of the table cannot be read: {line[:60]!r}.", remedy=ALL_OF_IT)
+            raise UnsupportedModelError(f"a row of the table cannot be read: {line[:60]!r}.", remedy=remedy)
         values = re.findall(VALUE, row["values"])
         if len(values) <= place and values[0] not in NOT_ESTIMATED:
             raise UnsupportedModelError(

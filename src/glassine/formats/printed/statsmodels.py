@@ -22,7 +22,7 @@ from glassine.formats.regressions import (
     link_of,
     number,
 )
-from glassine.models.regression import FitStatistics, RegressionModel
+from glassine.models.regression import UNPRINTED, FitStatistics, RegressionModel
 
 TITLE = re.compile(
     r"^[ \t]*(?:[A-Za-z() ]{2,60} (?:Regression|Linear Model Regression) Results|Results: [A-Za-z -]{2,60})[ \t]*\r?$",
@@ -297,6 +297,7 @@ def _fit(said: dict[str, str], family: str, builder: RegressionBuilder, *, separ
         special=(
             *(("weights",) if weighted and not trimmed else ()),
             *(("clusters of records",) if kind in OF_CLUSTERS or "Num groups" in said else ()),
+            *((UNPRINTED,) if model == "GLM" and not weighted and not trimmed else ()),
         ),
     )
     if model == "PH Reg":
