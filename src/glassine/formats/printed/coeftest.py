@@ -42,7 +42,7 @@ def regression_from_coeftest(text: str, domain: Domain | None = None) -> Regress
     head = HEAD.search(text)
     if head is None or len(TITLES.findall(text)) != 1:
         raise UnsupportedModelError(
-            "the text holds no table of coefficients, or several.", remedy="Write each to a file of its own."
+            "the text holds no table of coefficients, or several.", remedy="Write one to each file."
         )
     if not text[head.end() :].rstrip(" \t").endswith("\n"):
         raise UnsupportedModelError("the last line of the table has no end: it may be cut off.", remedy=ALL_OF_IT)
