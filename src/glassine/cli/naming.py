@@ -115,6 +115,8 @@ OF_AUDITS = {
     "learning_rate": "--learning-rate",
     "base_rate": "--base-rate",
     "event": "--event",
+    "n": "--class-people",
+    "models": "--class-models",
 }
 """Options by the parameters that findings name."""
 
