@@ -31,7 +31,8 @@ from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid
 from glassine.sealed import draws
 from glassine.sealed.binned import AdditiveStore
-from glassine.sealed.gaussian import Drawing, GaussianOracle, Portion, SumsQuery, SumsRelease
+from glassine.sealed.gaussian import Drawing, GaussianOracle, SumsQuery
+from glassine.sealed.noisy_sums import Portion, SumsRelease
 
 SETS = ("adult", "telco", "california", "wine", "elevators")
 COVERAGE, DELTA = 0.9, 1e-6

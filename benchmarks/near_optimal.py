@@ -44,9 +44,10 @@ from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_tree
 from glassine.models import Evidence  # noqa: E402
 from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon  # noqa: E402
 from glassine.records.reading import read_settled  # noqa: E402
-from glassine.sealed.binned import PARTS, parts_of, read_cells  # noqa: E402
+from glassine.sealed.binned import parts_of, read_cells  # noqa: E402
 from glassine.sealed.ingest import scaled  # noqa: E402
-from glassine.sealed.trees import Leaf, Split, Tree, tree_model  # noqa: E402
+from glassine.sealed.released_bins import PARTS  # noqa: E402
+from glassine.sealed.tree_family import Leaf, Split, Tree, tree_model  # noqa: E402
 from papers.common.results import Row, read, say, select, write  # noqa: E402
 from papers.common.tables import markdown, place  # noqa: E402
 

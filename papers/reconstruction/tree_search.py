@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import compiled
-from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations, count_conjunctions
 from glassine.records.bits import BitSets
+from glassine.records.conjunctions import ConjunctionCounts, count_conjunctions
+from glassine.records.subsets import binomials, combinations
 from glassine.sealed.tree_sums import SetCounts, signed_insides
 
 Ints = npt.NDArray[np.int64]

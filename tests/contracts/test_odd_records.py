@@ -45,10 +45,11 @@ from glassine.models.records import counted_records, implied
 from glassine.models.tree import Branch, Node
 from glassine.records import Flag, Reader, read, schema
 from glassine.records.columns import values_of
-from glassine.records.flags import NEAR, check_types, wide
 from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
+from glassine.records.refusals import NEAR, wide
 from glassine.records.scalars import FOREIGN, number_of, value_of
+from glassine.records.schemas import check_types
 from glassine.scrubbing.scrub import _counted_sizes
 from glassine.surrogates.query_input import open_records, query_of
 from tests.cli.running import one_after_another
@@ -171,7 +172,7 @@ def check_together(attribute: Attribute, cells: Sequence[Any], data: Any) -> Non
 
 
 def rows_in_order(attribute: Attribute) -> tuple[str, ...]:
-    from glassine.records.flags import reasons
+    from glassine.records.refusals import reasons
 
     return reasons(attribute)
 

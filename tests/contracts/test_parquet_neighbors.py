@@ -20,8 +20,7 @@ from glassine.domain import Attribute, Category, Domain, Integer, Real
 from glassine.errors import UnreadableFileError
 from glassine.records import Reader, read, schema
 from glassine.records.columns import values_of
-from glassine.records.files import columns_of_file
-from glassine.records.headers import CsvDialect, RecordsFile
+from glassine.records.headers import CsvDialect, RecordsFile, columns_of_file
 from glassine.records.purpose import Purpose
 
 LAYOUTS: dict[str, dict[str, Any]] = {

@@ -30,7 +30,8 @@ from glassine.sealed.losses import LeafCosts
 from glassine.sealed.oracle import Oracle
 from glassine.sealed.queries import Cells, Counts, Gibbs, Label, Quantiles
 from glassine.sealed.store import HeldIntake, Store
-from glassine.sealed.trees import Leaf, Split, TreeClass
+from glassine.sealed.tree_family import Leaf, Split
+from glassine.sealed.trees import TreeClass
 from glassine.surrogates import private_release
 from tests.contracts.test_private_fits import DOMAIN, LEARNERS, PEOPLE, PERSONS, SIMPLEST, target
 
@@ -338,7 +339,7 @@ def test_costs_of_models_grow_with_a_record_by_the_unit_at_most(loss: LeafCosts)
 
 @pytest.mark.slow
 def test_quantiles_keep_epsilon() -> None:
-    from glassine.sealed.quantiles import quantile_distribution
+    from glassine.sealed.exact_quantiles import quantile_distribution
 
     question = Quantiles(points={"n": (0.5, 1.5)}, number=1)
     worst = 0.0

@@ -14,8 +14,9 @@ import pytest
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import wrapped
 from glassine.sealed import draws
-from glassine.sealed.binned import PARTS, Events, Terms
-from glassine.sealed.gaussian import ExactSumsOracle, GaussianOracle, SumsQuery, SumsRelease
+from glassine.sealed.gaussian import ExactSumsOracle, GaussianOracle, SumsQuery
+from glassine.sealed.noisy_sums import SumsRelease
+from glassine.sealed.released_bins import PARTS, Events, Terms
 from glassine.sealed.residuals import (
     Distances,
     GainsOfPairs,

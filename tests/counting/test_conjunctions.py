@@ -13,15 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassine.data import slices
-from glassine.data.conjunctions import (
-    CHUNK,
-    ConjunctionCounts,
-    binomials,
-    combinations,
-    count_conjunctions,
-    rank,
-)
 from glassine.records.bits import BitSets
+from glassine.records.conjunctions import CHUNK, ConjunctionCounts, count_conjunctions
+from glassine.records.subsets import binomials, combinations, rank
 
 ENDS = [0, 1, 63, 64, 65, 64 * CHUNK - 1, 64 * CHUNK, 64 * CHUNK + 1]
 """Numbers of records around the ends of words, and of the chunks in which words are counted."""

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine.data.conjunctions import conjunction_counts
-from glassine.data.count_table import CountTable, bin_histograms
+from glassine.data.count_table import CountTable, bin_histograms, conjunction_counts
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.errors import InvalidDataError
 from glassine.records import keys
 from glassine.records.cuts import coarse, cuts_of
-from glassine.records.reading import read_checked
+from glassine.records.refusals import read_checked
 from tests.counting.test_records import BACKENDS, DOMAIN, content, sample
 
 LITERALS = (

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassine.data import slices
-from glassine.data.slices import cuts, run
+from glassine.compiling import slices
+from glassine.compiling.slices import cuts, run
 
 
 @pytest.fixture(params=[0.0, float("inf")], ids=["threads", "one by one"])

@@ -21,8 +21,7 @@ from glassine.data.identifiers import repeats
 from glassine.data.record_table import RecordTable
 from glassine.data.sources import _in_blocks, read_table
 from glassine.errors import InvalidDataError, UnreadableFileError
-from glassine.records.files import columns_of_file
-from glassine.records.headers import PLAIN, CsvDialect, RecordsFile
+from glassine.records.headers import PLAIN, CsvDialect, RecordsFile, columns_of_file
 from glassine.records.lines import DelimitedText
 from glassine.records.purpose import Purpose
 

@@ -19,7 +19,8 @@ from glassine.data.record_table import columns as read_columns
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError
 from glassine.records.columns import ConformedColumns
-from glassine.records.reading import read_checked, read_settled
+from glassine.records.reading import read_settled
+from glassine.records.refusals import read_checked
 
 INF, NAN = math.inf, math.nan
 

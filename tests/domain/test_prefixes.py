@@ -18,7 +18,8 @@ from glassine.domain.domain import from_dict, schema, to_dict
 from glassine.domain.forms import read_codebook, to_toml
 from glassine.domain.literals import are_disjoint
 from glassine.errors import InvalidDataError, InvalidDomainError
-from glassine.records.reading import read_checked, read_settled
+from glassine.records.reading import read_settled
+from glassine.records.refusals import read_checked
 
 CODES = Category(("E10", Prefix("E"), Prefix("E1"), Prefix("N"), "F"), missing=True)
 DOMAIN = Domain({"icd": CODES})

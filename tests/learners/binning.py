@@ -7,7 +7,8 @@ from typing import Any
 
 from glassine.learners.additive.grids import Axis, release_bins
 from glassine.privacy.randomness import Randomness
-from glassine.sealed.binned import Codes, Grid
+from glassine.sealed.binned import Codes
+from glassine.sealed.released_bins import Grid
 from glassine.sealed.sums import count_cells
 
 from .sums import Given, oracle_of

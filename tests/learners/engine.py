@@ -18,9 +18,11 @@ from glassine.domain import Between, Category, Domain, ExactlyOne, Integer, Lite
 from glassine.learners.antecedents import either_side
 from glassine.records.bits import BitSets
 from glassine.sealed.gibbs import LOG_BITS, Choice, Weighting
-from glassine.sealed.lists import DEFAULT, DrawnList, ListClass, ListSums
+from glassine.sealed.list_family import DrawnList
+from glassine.sealed.lists import DEFAULT, ListClass, ListSums
 from glassine.sealed.losses import LeafCosts
-from glassine.sealed.trees import LEAF, Leaf, Split, Tree, TreeClass, TreeSums, children
+from glassine.sealed.tree_family import Leaf, Split, Tree
+from glassine.sealed.trees import LEAF, TreeClass, TreeSums, children
 from tests.oracles import model_classes as oracle
 from tests.oracles import strategies as small
 from tests.oracles import worlds as possible

@@ -11,8 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from glassine import Domain, audit
-from glassine.data.conjunctions import conjunction_counts
-from glassine.data.count_table import CountTable, bin_histograms
+from glassine.data.count_table import CountTable, bin_histograms, conjunction_counts
 from glassine.domain import Binary, Category, Integer
 from glassine.errors import InvalidDataError
 from glassine.learners import OptimalTreeClassifier, PrivateTreeClassifier

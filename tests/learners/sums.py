@@ -14,8 +14,9 @@ from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import Paid
 from glassine.sealed import draws
-from glassine.sealed.binned import AdditiveStore, Binned, Terms, parts_of, tables_of
+from glassine.sealed.binned import AdditiveStore, Binned, parts_of, tables_of
 from glassine.sealed.gaussian import GaussianOracle
+from glassine.sealed.released_bins import Terms
 from glassine.sealed.residuals import Lacking, there
 from glassine.sealed.sums import Moves
 

@@ -17,8 +17,8 @@ from glassine.learners.additive.grids import Axis, public_grids
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
-from glassine.sealed.binned import Terms
-from glassine.sealed.gaussian import Portion
+from glassine.sealed.noisy_sums import Portion
+from glassine.sealed.released_bins import Terms
 from glassine.sealed.sums import Leaves, Loss, visit
 from glassine.verification import Claim, Runs, lower_bound
 

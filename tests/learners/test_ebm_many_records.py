@@ -22,8 +22,8 @@ from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness
 from glassine.sealed import draws, residuals
-from glassine.sealed.binned import Terms
 from glassine.sealed.gains import gain, gain_reach
+from glassine.sealed.released_bins import Terms
 from glassine.sealed.residuals import GainsOfPairs
 from glassine.sealed.sums import Loss, Moves, advance
 

@@ -25,8 +25,9 @@ from glassine.privacy import accounting
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
 from glassine.sealed import residuals as sealed_residuals
-from glassine.sealed.binned import Terms, codes_of
+from glassine.sealed.binned import codes_of
 from glassine.sealed.gains import gain
+from glassine.sealed.released_bins import Terms
 from glassine.sealed.residuals import GainsOfPairs
 from glassine.verification import Claim, Runs, lower_bound
 

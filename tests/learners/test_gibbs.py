@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from glassine.compiling import interpreted
-from glassine.data.conjunctions import binomials
 from glassine.privacy.randomness import Randomness
+from glassine.records.subsets import binomials
 from glassine.sealed import gibbs
 from glassine.sealed.gibbs import LOG_RANGE, Choice, Weighting
 from glassine.sealed.last_splits import SignedLeaves, settle, spread

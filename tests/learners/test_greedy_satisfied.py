@@ -17,8 +17,8 @@ from glassine.learners.antecedents import Antecedent, PoolPlan
 from glassine.learners.greedy.growth import GreedyPool
 from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier
 from glassine.privacy.accounting import DiscreteLaplaceNoise
-from glassine.records.reading import read_checked
-from glassine.sealed import rule_choices
+from glassine.records.refusals import read_checked
+from glassine.sealed import growth_price
 from glassine.sealed.gini import counted_levels
 from glassine.sealed.satisfied import most_satisfied
 
@@ -54,7 +54,7 @@ def by_the_groups(domain: Domain, rules: tuple[Antecedent, ...]) -> int:
 def test_records_against_a_group_count(width: int, kind: str, sensitivity: int) -> None:
     domain = one_hot(width)
     pool = pool_of(domain, kind)
-    assert rule_choices.counts_sensitivity(pool) == sensitivity
+    assert growth_price.counts_sensitivity(pool) == sensitivity
     against = satisfied(domain, pool.antecedents, [(0,) * width, (1,) * width])
     assert against.max() + 1 == sensitivity
 
@@ -166,7 +166,7 @@ def test_a_record_against_the_group_stays_within_epsilon() -> None:
     pool = GreedyPool.of(domain, [(OneOf(name, (1,)),) for name in domain])
     planted = by_the_groups(domain, pool.antecedents) + 1
     assert ratio(planted / EPSILON, 7) > 1.3 * EPSILON
-    assert 0 < ratio(rule_choices.counts_sensitivity(pool) / EPSILON, 14) <= EPSILON
+    assert 0 < ratio(growth_price.counts_sensitivity(pool) / EPSILON, 14) <= EPSILON
 
 
 def test_the_certificate_of_a_fit_states_the_noise() -> None:

@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 
 from glassine.counting.logic import LiteralLogic
-from glassine.data.conjunctions import binomials
 from glassine.domain import Binary, Category, Domain, Integer, OneOf, Real
 from glassine.errors import ClassTooLargeError, InvalidParameterError
 from glassine.learners import (
@@ -28,6 +27,7 @@ from glassine.learners import (
 )
 from glassine.privacy.ledger import Ledger
 from glassine.privacy.release import fresh_count
+from glassine.records.subsets import binomials
 from glassine.resources import human_bytes
 from glassine.sealed.model_class import SECONDS_PER_STEP, check_limit, check_size
 from glassine.sealed.tree_sums import Atoms, Implied, SetCounts

@@ -36,6 +36,7 @@ from glassine.sealed.losses import (
     log_odds_grid,
     released_probabilities,
 )
+from glassine.sealed.tree_sums import refuse_inexact
 from tests.learners import engine
 from tests.learners.test_gibbs import ideal_law, worst_error
 from tests.oracles import model_classes as oracle
@@ -360,9 +361,9 @@ def test_a_certificate_says_the_same_whatever_the_base_rates_are(kind: Any) -> N
 )
 def test_records_whose_costs_are_not_exact_are_refused(loss: LeafCosts) -> None:
     most = (2**53 - 1) // loss.unit
-    loss.refuse_inexact(np.array([most - 1, 1]))
+    refuse_inexact(loss, np.array([most - 1, 1]))
     with pytest.raises(InvalidDataError, match="costs are exact for at most"):
-        loss.refuse_inexact(np.array([most, 1]))
+        refuse_inexact(loss, np.array([most, 1]))
 
 
 @pytest.mark.parametrize("kind", [OptimalTreeClassifier, OptimalRuleListClassifier])

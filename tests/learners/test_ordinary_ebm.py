@@ -26,8 +26,9 @@ from glassine.learners.additive.grids import Axis, public_grids
 from glassine.learners.additive.targets import read_classes
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import Paid
-from glassine.sealed.binned import Terms
-from glassine.sealed.gaussian import ExactSums, ExactSumsOracle
+from glassine.sealed.gaussian import ExactSumsOracle
+from glassine.sealed.noisy_sums import ExactSums
+from glassine.sealed.released_bins import Terms
 from tests.learners.sums import Given
 from tests.learners.test_ebm import ALGORITHMS, DOMAIN, people
 from tests.policies import NORM

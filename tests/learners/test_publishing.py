@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from glassine.domain import Domain
 from glassine.learners.publishing import decision_path, evidence_of
 from glassine.privacy.randomness import Randomness
-from glassine.records.reading import read_checked
-from glassine.sealed.lists import list_model
-from glassine.sealed.trees import Leaf, Split, leaf_nodes, tree_model
+from glassine.records.refusals import read_checked
+from glassine.sealed.list_family import list_model
+from glassine.sealed.tree_family import Leaf, Split, tree_model
+from glassine.sealed.trees import leaf_nodes
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
 

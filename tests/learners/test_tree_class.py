@@ -15,8 +15,9 @@ from glassine import compiling
 from glassine.domain import Between, Binary, Category, Domain, Implies, Integer, Intervals, Literal, OneOf
 from glassine.privacy.randomness import Randomness
 from glassine.sealed.gibbs import Weighting
+from glassine.sealed.tree_family import Leaf
 from glassine.sealed.tree_sums import Atoms, Implied, SetCounts
-from glassine.sealed.trees import Leaf, TreeClass, children, leaf_nodes
+from glassine.sealed.trees import TreeClass, children, leaf_nodes
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
 from tests.oracles.optimal import optimal_tree

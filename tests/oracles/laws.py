@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from glassine.sealed.gibbs import LOG_BITS, Choice
-from glassine.sealed.lists import DEFAULT, DrawnList, ListSums
-from glassine.sealed.trees import LEAF, Leaf, Split, Tree, TreeSums, children
+from glassine.sealed.list_family import DrawnList
+from glassine.sealed.lists import DEFAULT, ListSums
+from glassine.sealed.tree_family import Leaf, Split, Tree
+from glassine.sealed.trees import LEAF, TreeSums, children
 
 Node = tuple[tuple[int, ...], int]
 

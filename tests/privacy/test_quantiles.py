@@ -20,13 +20,10 @@ from glassine.privacy import accounting
 from glassine.privacy.accounting import Event, Parallel, Selection
 from glassine.privacy.randomness import Randomness
 from glassine.sealed import quantiles
-from glassine.sealed.quantiles import (
-    private_quantiles,
-    private_quantiles_of_attributes,
-    quantile_distribution,
-    quantile_events,
-    quantile_log_weights,
-)
+from glassine.sealed.attribute_quantiles import private_quantiles_of_attributes
+from glassine.sealed.exact_quantiles import quantile_distribution
+from glassine.sealed.quantile_levels import quantile_events
+from glassine.sealed.quantiles import private_quantiles, quantile_log_weights
 
 UNIVERSE = (0.0, 1.0, 2.0, 3.0)
 CANDIDATES = (0.0, 0.5, 1.0, 2.0)

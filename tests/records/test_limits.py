@@ -16,9 +16,9 @@ from glassine.data.record_table import RecordTable
 from glassine.data.sources import read_table
 from glassine.errors import CostLimitError, CountingLimitError, GlassineError, InvalidParameterError
 from glassine.records.headers import RecordsFile
+from glassine.records.parquet_pages import unpacked
 from glassine.records.purpose import Purpose
 from glassine.resources import Budget, current
-from glassine.tables.parquet_pages import unpacked
 
 PRIVATE = Purpose.PRIVATE
 

@@ -21,8 +21,10 @@ from glassine.learners import PrivateSummary
 from glassine.learners.summaries import estimates
 from glassine.learners.summaries.estimates import replicates
 from glassine.privacy import accounting
-from glassine.records.reading import read_checked, read_settled
-from glassine.sealed.binned import PARTS, Binned, parts_of
+from glassine.records.reading import read_settled
+from glassine.records.refusals import read_checked
+from glassine.sealed.binned import Binned, parts_of
+from glassine.sealed.released_bins import PARTS
 from glassine.sealed.residuals import _distance
 from tests.learners.sums import residual_sums
 from tests.summaries.people import DOMAIN, RANGE, people, summary

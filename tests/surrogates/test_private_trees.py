@@ -28,14 +28,14 @@ from glassine.privacy.randomness import Randomness
 from glassine.records.bits import BitSets
 from glassine.records.columns import ConformedColumns
 from glassine.records.reading import read as read_cells
-from glassine.records.reading import read_checked
+from glassine.records.refusals import read_checked
 from glassine.sealed import partitions
 from glassine.sealed.accounts import Allowance, FitAccount
 from glassine.sealed.door import FAILED
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import PARTS
 from glassine.sealed.partitions import Grouped, GroupTrees
-from glassine.sealed.trees import Split, Tree
+from glassine.sealed.tree_family import Split, Tree
 from glassine.surrogates import ExplanationGoal, NumericAnswer, SurrogateExplainer, SurrogateRelease, explainer_intake
 from glassine.surrogates.building import public_metric, public_points
 from glassine.surrogates.private_trees import tree_class_of

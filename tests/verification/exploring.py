@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from glassine.sealed import door, draws, queries
+from glassine.sealed.exact_quantiles import quantile_distribution
 from glassine.sealed.lists import ListSums
-from glassine.sealed.quantiles import quantile_distribution
 from glassine.sealed.trees import TreeSums
 from tests.oracles.laws import log_distribution
 

@@ -14,7 +14,8 @@ from glassine.domain import Between, Binary, Domain, Integer, Literal, OneOf
 from glassine.learners.antecedents import both_signs, pairs
 from glassine.sealed import gibbs
 from glassine.sealed.lists import ListClass
-from glassine.sealed.trees import Leaf, TreeClass
+from glassine.sealed.tree_family import Leaf
+from glassine.sealed.trees import TreeClass
 from glassine.verification import ExhaustiveResult, verify_exhaustively
 from tests.learners import engine
 from tests.oracles import model_classes as oracle

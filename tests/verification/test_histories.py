@@ -23,8 +23,8 @@ from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.release import fresh_count
 from glassine.sealed import binned, draws, gaussian, ingest
-from glassine.sealed.binned import PARTS
 from glassine.sealed.gaussian import GaussianOracle
+from glassine.sealed.released_bins import PARTS
 from tests.learners.sums import released, through
 
 DOMAIN = Domain(

@@ -20,7 +20,7 @@ from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import UNITS, LeafCosts
 from glassine.sealed.oracle import Oracle
 from glassine.sealed.queries import Label
-from glassine.sealed.trees import Leaf
+from glassine.sealed.tree_family import Leaf
 from glassine.verification import ExhaustiveResult, verify_exhaustively
 from tests.learners import engine
 from tests.oracles import model_classes as oracle

@@ -22,9 +22,9 @@ from glassine.learners.exhaustive.private import PrivateRuleListClassifier, Priv
 from glassine.models import DecisionTree, RuleList
 from glassine.privacy import accounting
 from glassine.sealed import door
+from glassine.sealed.exact_quantiles import quantile_distribution
 from glassine.sealed.noisy_choice import exponential_log_weights, permute_and_flip, report_noisy_max
 from glassine.sealed.oracle import Oracle
-from glassine.sealed.quantiles import quantile_distribution
 from glassine.verification import verify_exhaustively
 from glassine.verification.same_records import CONTAINERS, PlainRecords
 from tests.privacy.branching import explore

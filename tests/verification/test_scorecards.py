@@ -15,7 +15,7 @@ from glassine.learners.additive.calibration import release_totals
 from glassine.models.scorecard import Scorecard
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.randomness import Randomness
-from glassine.sealed.binned import Terms
+from glassine.sealed.released_bins import Terms
 from glassine.sealed.residuals import Totals
 from glassine.verification import Claim, Runs, lower_bound
 from glassine.verification.scores import Distinguisher

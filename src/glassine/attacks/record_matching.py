@@ -15,8 +15,8 @@ from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, Array
 from glassine.records.cells import Flag
 from glassine.records.containers import schema
-from glassine.records.flags import wide
 from glassine.records.reading import read
+from glassine.records.refusals import wide
 
 __all__ = ["ErrorEstimate", "Records", "align", "distances", "original_records"]
 

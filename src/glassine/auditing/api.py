@@ -18,7 +18,7 @@ from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.samples import known_names, read_samples
 from glassine.auditing.subject import OpenedModel, Subject, examine, fails_by_parts
 from glassine.auditing.trees import TreeSubject
-from glassine.data.labels import Sample, as_sample, target_name
+from glassine.data.labels import Sample, as_sample
 from glassine.data.person_counts import refuse_shared
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
@@ -28,6 +28,7 @@ from glassine.formats.canonical import FileForm
 from glassine.formats.loading import beside_target, is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
+from glassine.records.alignment import target_name
 from glassine.records.containers import is_lazy
 
 KINDS = {

@@ -25,8 +25,9 @@ from glassine.formats.canonical import FileForm
 from glassine.formats.sklearn.parameters import StatedParameters
 from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag
-from glassine.records.flags import is_number
-from glassine.records.reading import frequent_texts, read
+from glassine.records.reading import read
+from glassine.records.refusals import frequent_texts
+from glassine.records.schemas import is_number
 from glassine.resources import current
 
 if TYPE_CHECKING:

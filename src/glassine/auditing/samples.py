@@ -10,11 +10,11 @@ import narwhals as nw
 import numpy as np
 
 from glassine.data.labels import Sample
-from glassine.data.person_counts import listed
 from glassine.data.record_table import RecordTable, as_table, collected, frame_of, table_of, with_persons
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats import as_model
+from glassine.records.alignment import listed
 from glassine.records.containers import is_lazy, schema
 
 if TYPE_CHECKING:

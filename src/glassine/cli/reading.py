@@ -29,8 +29,8 @@ from glassine.errors import (
 )
 from glassine.files import FileContent, read_once
 from glassine.records import schema
-from glassine.records.files import columns_of_file, contents, header_of
-from glassine.records.headers import RecordsFile
+from glassine.records.files import contents
+from glassine.records.headers import RecordsFile, columns_of_file, header_of
 from glassine.records.lines import WINDOWS
 from glassine.records.purpose import Purpose
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from glassine.domain import Attribute
     from glassine.formats import EnsembleFile, ModelFile, PublishedModel
     from glassine.models import DecisionTree, RuleList
-    from glassine.records.containers import Schema
+    from glassine.records.schemas import Schema
     from glassine.surrogates import SurrogateRelease
 
 OWN_SCHEMA = re.compile(r"glassine\.[a-z-]{1,40}/[0-9]{1,3}")

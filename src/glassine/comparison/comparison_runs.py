@@ -29,10 +29,10 @@ from glassine.codec import Codec, Field, optional, record
 from glassine.comparison.candidates import CANDIDATES, CONSTANT, Shape
 from glassine.comparison.comparison_results import NO_PARTS, Comparison, Figures, Kind, Result, Row
 from glassine.comparison.seeded_splits import Labelled, NumberTarget, Sides, read_labelled
+from glassine.compiling.slices import Progress
 from glassine.data.labels import Sample
 from glassine.data.record_table import columns
 from glassine.data.results_folder import ResultKind, RunStore
-from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import to_dict

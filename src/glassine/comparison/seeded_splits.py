@@ -11,7 +11,7 @@ import numpy as np
 
 from glassine.comparison.comparison_results import CLASS_MEASURES, NUMBER_MEASURES, Kind, Measure
 from glassine.data.inference import infer_domain
-from glassine.data.labels import classes_of, declared_classes, holds_booleans, index_of, one_type, refuse_gaps
+from glassine.data.labels import classes_of, declared_classes, index_of, one_type, refuse_gaps
 from glassine.data.person_counts import Persons
 from glassine.data.record_table import as_table, eager, table_of, with_persons
 from glassine.domain import Domain, Integer, Real
@@ -19,9 +19,10 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, parameter
 from glassine.learners.ranges import checked_bounds, declared_bounds
 from glassine.models.quality import Quality
+from glassine.records.alignment import holds_booleans
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
 from glassine.records.cells import ANY_NUMBER, Flag
-from glassine.records.reading import read_checked
+from glassine.records.refusals import read_checked
 
 
 def full_probabilities(model: Any, probabilities: Array, n_classes: int) -> Array:

@@ -10,16 +10,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from glassine.domain import Binary, Category, Domain, Integer, Real
+from glassine.domain import Binary, Category, Domain, Integer, Literal, Real
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import Ints
+from glassine.records.bits import BitSets, truths
 from glassine.records.columns import ConformedColumns, columns_of, values_of
+from glassine.records.conjunctions import ConjunctionCounts, count_conjunctions
 from glassine.records.containers import Opened, is_lazy
-from glassine.records.cuts import Cuts, coarse
+from glassine.records.cuts import Cuts, coarse, cuts_of
 from glassine.records.engines import WEIGHT, LazyTable, binned, check_weights, valid
-from glassine.records.reading import read_checked, read_settled
+from glassine.records.reading import read_settled
+from glassine.records.refusals import read_checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -285,3 +288,56 @@ def counted(frame: object, attributes: Mapping[str, Attribute], cuts: Cuts) -> t
         return groups.columns, groups.counts
     columns = coarse(read_checked(frame, attributes), cuts)
     return columns, np.ones(columns.n_records, dtype=np.int64)
+
+
+def conjunction_counts(
+    frame: object, domain: Domain, literals: Sequence[Literal], d: int, *, target: str | None = None
+) -> ConjunctionCounts:
+    """Count the records in every conjunction of up to d public literals.
+
+    Records are first grouped by what the literals can distinguish.
+
+    Parameters
+    ----------
+    frame : data frame of any kind
+        The records, as for :meth:`CountTable.from_frame`; a lazy frame is grouped by its engine.
+    domain : Domain
+        The public domain of the literals' attributes and of the target.
+    literals : sequence of Literal
+        The literals, by whose places conjunctions are named.
+    d : int
+        Largest number of literals in a conjunction.
+    target : str, optional
+        A :class:`Category` or :class:`Binary` attribute whose classes are distinguished; missing and undeclared ones
+        are a last class. Without it all records are of one class.
+
+    Raises
+    ------
+    InvalidDataError
+        As for :meth:`CountTable.from_frame`; if the target is a number, or there is no literal.
+
+    Examples
+    --------
+    >>> from glassine.domain import Between, Integer, OneOf
+    >>> domain = Domain({"age": Integer(0, 99), "smoker": Binary(), "sick": Binary()})
+    >>> data = {"age": np.array([20, 41, 60]), "smoker": np.array([1, 0, 1]), "sick": np.array([0, 0, 1])}
+    >>> literals = [Between("age", lo=40), OneOf("smoker", (1,))]
+    >>> conjunction_counts(data, domain, literals, 2, target="sick").of((0, 1)).tolist()
+    [0, 1, 0]
+    """
+    if not literals:
+        raise InvalidDataError(
+            f"{parameter('literals')} must hold at least one literal, got none.", remedy="Give those to be counted."
+        )
+    cuts = cuts_of(literals, domain)
+    attributes = {name: domain[name] for name in domain if name in cuts or name == target}
+    columns, counts = counted(frame, attributes, cuts)
+    labels, n_classes = np.zeros(len(counts), dtype=np.int64), 1
+    if target is not None:
+        attribute = domain[target]
+        if not isinstance(attribute, Category | Binary):
+            raise InvalidDataError(f"a target must be a category or binary attribute, but {target!r} is a number.")
+        n_classes = (len(attribute.values) if isinstance(attribute, Category) else 2) + 1
+        labels = np.where(columns.codes[target] < 0, n_classes - 1, columns.codes[target]).astype(np.int64)
+    bitsets = BitSets.pack(truths(columns, [(literal,) for literal in literals]), labels, n_classes, counts)
+    return count_conjunctions(bitsets, d)

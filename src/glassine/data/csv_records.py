@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from glassine.errors import UnreadableFileError, parameter
-from glassine.records.lines import BLANK, DelimitedText, LineFlag, LineFlags, decoded, in_utf8
+from glassine.records.headers import decoded, in_utf8
+from glassine.records.lines import BLANK, DelimitedText, LineFlag, LineFlags
 from glassine.records.purpose import Purpose
 
 ROWS = 50_000

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from glassine.domain.attributes import Attribute
 from glassine.domain.domain import Domain
-from glassine.records.flags import declared
+from glassine.records.schemas import declared
 
 LINES = "lines of the file"
 """What stands for a column where it is a line that is odd, and no value."""
@@ -37,7 +37,7 @@ def sentence(
     why : mapping of str to object, optional
         The number of each reason, as far as it may be shown; None where it may not. Reasons can be distinguished by it.
     words : sequence of str, optional
-        Texts that many records hold (``glassine.records.flags.frequent``); of fewer, none may be named.
+        Texts that many records hold (``glassine.records.refusals.frequent``); of fewer, none may be named.
 
     Examples
     --------

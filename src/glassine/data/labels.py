@@ -16,7 +16,7 @@ from glassine.domain.prefixes import prefixes
 from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
-from glassine.records.containers import unmasked
+from glassine.records.object_columns import unmasked
 from glassine.records.reading import read_settled
 from glassine.records.scalars import declared_numbers
 
@@ -73,12 +73,6 @@ def column_of(y: object) -> AnyArray:
     return out
 
 
-def target_name(y: object) -> str:
-    """Return the name of a target, which is a name itself or may have one; empty without."""
-    name = y if isinstance(y, str) else getattr(y, "name", None)
-    return name if isinstance(name, str) else ""
-
-
 def check_lengths(n_records: int, n_targets: int) -> None:
     """Raise InvalidDataError, without numbers, unless there is one target per record."""
     if n_records != n_targets:
@@ -128,17 +122,6 @@ def declared_classes(
             remedy="Declare it as a Category, or train a model of numbers.",
         )
     return (False, True) if booleans else None
-
-
-def holds_booleans(y: object) -> bool:
-    """Return whether the type of a target is public and allows truth values alone."""
-    # An array, Polars and Arrow have a type before they have records. A list has none, and pandas derives it from them.
-    if isinstance(y, np.ndarray):
-        return bool(y.dtype.kind == "b")
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    if not isinstance(series, nw.Series) or series.implementation.is_pandas_like():
-        return False
-    return bool(series.dtype == nw.Boolean)
 
 
 def one_type(labels: AnyArray) -> AnyArray:

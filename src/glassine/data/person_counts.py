@@ -6,16 +6,15 @@ import itertools
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.alignment import listed
 from glassine.records.arrays import Array, Bools, Indices, Ints
 from glassine.records.identifiers import identifier
 
@@ -153,26 +152,6 @@ def refuse_shared(data: Persons | None, holdout: Persons | None) -> None:
             f"{len(holdout):,} records. They are members, so an attack that finds them would count as wrong.",
             remedy="Split the records by person, so that all records of a person are on one side.",
         )
-
-
-def listed(values: Any, name: str = "persons") -> Sequence[Any]:
-    """Return identifiers or classes as Python objects, each as it stands in its container."""
-    if isinstance(values, list | tuple):
-        return values
-    if isinstance(values, np.ndarray):
-        if values.ndim != 1:
-            raise InvalidDataError(
-                f"{parameter(name)} must have shape (n,), got {values.shape}.", remedy="Pass one column."
-            )
-        out: list[Any] = values.tolist()
-        return out
-    try:
-        return list(nw.from_native(values, series_only=True).to_list())
-    except TypeError:
-        raise InvalidDataError(
-            f"{parameter(name)} must be a list, an array, a series or the name of a column, got "
-            f"{type(values).__name__}."
-        ) from None
 
 
 def spelling_advice(alike: int) -> str:

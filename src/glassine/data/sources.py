@@ -16,8 +16,8 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError
 from glassine.records.column_types import inferred, typed
-from glassine.records.files import as_written, check_declared, contents, read_parquet
-from glassine.records.headers import CsvDialect, RecordsFile, open_text
+from glassine.records.files import as_written, contents, read_parquet
+from glassine.records.headers import CsvDialect, RecordsFile, check_declared, open_text
 from glassine.records.limits import check_parquet, check_text
 from glassine.records.lines import BLOCK, WINDOWS, DelimitedText, LineFlags
 from glassine.records.purpose import Purpose

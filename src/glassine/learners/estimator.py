@@ -15,8 +15,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from glassine.compiling.slices import Progress
 from glassine.data.labels import class_codes, declared_classes
-from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
 from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
@@ -25,6 +25,7 @@ from glassine.learners.budget import check_stated, warn_of
 from glassine.learners.declared import DeclaresItsClass
 from glassine.learners.intake import Intake, read_records
 from glassine.learners.memory import record_bytes
+from glassine.learners.person_column import take_persons
 from glassine.learners.publishing import by_weight, decision_path, probabilities
 from glassine.learners.ranges import public_range
 from glassine.models import AdditiveModel, DecisionTree, RuleList
@@ -38,7 +39,7 @@ from glassine.records.columns import ConformedColumns
 from glassine.records.scalars import declared_numbers
 from glassine.sealed.door import PrivateLearner, keep
 from glassine.sealed.model_class import SECONDS_PER_STEP, ModelClass
-from glassine.sealed.persons import CountedPersons, take_persons
+from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata, TargetColumn
 
 NO_CLASS_WEIGHT = (

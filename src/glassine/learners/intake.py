@@ -19,11 +19,9 @@ from glassine.data.labels import (
     class_codes,
     classes_of,
     declared_classes,
-    holds_booleans,
     one_type,
     refuse_gaps,
     refuse_undeclared,
-    target_name,
 )
 from glassine.domain import Category, Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -44,12 +42,14 @@ from glassine.learners.training_data import (
     without_target,
 )
 from glassine.models.guarantee import DOMAIN_FROM_DATA
+from glassine.records.alignment import holds_booleans, target_name
 from glassine.records.arrays import Ints
 from glassine.records.bits import BitSets
 from glassine.records.columns import ConformedColumns
 from glassine.records.containers import is_lazy
 from glassine.records.engines import LazyTable
-from glassine.records.reading import read_checked, read_settled
+from glassine.records.reading import read_settled
+from glassine.records.refusals import read_checked
 from glassine.sealed.door import OF_THE_INTAKE
 from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata

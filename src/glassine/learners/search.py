@@ -15,7 +15,6 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from glassine.data.labels import target_name
 from glassine.errors import InvalidParameterError
 from glassine.formats import fingerprint
 from glassine.learners.budget import LARGEST_EPSILON, check_number, relation_of
@@ -28,6 +27,7 @@ from glassine.privacy.exact import decimal
 from glassine.privacy.private_selection import RunCount
 from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import EXACT_DRAWS, Paid, Price
+from glassine.records.alignment import target_name
 from glassine.records.arrays import AnyArray, Array
 from glassine.sealed.accounts import FitAccount
 from glassine.sealed.door import PrivateLearner, keep

@@ -23,9 +23,10 @@ from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import AnyArray, Array, Bools, Ints
 from glassine.records.bits import BitSets, truths
 from glassine.records.columns import ConformedColumns, is_column
-from glassine.records.containers import are_rows, as_columns, rows_as_objects
+from glassine.records.containers import are_rows
 from glassine.records.cuts import Cuts, cell_ends, cuts_of
 from glassine.records.engines import Groups, LazyTable
+from glassine.records.object_columns import as_columns, rows_as_objects
 
 
 def check_target(estimator: object, y: object) -> None:

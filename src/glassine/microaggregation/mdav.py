@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import compiled
-from glassine.data.slices import Progress
+from glassine.compiling.slices import Progress
 from glassine.microaggregation import kd_tree as kd_search
 from glassine.microaggregation import scan
 from glassine.microaggregation.dissimilarity import Metric

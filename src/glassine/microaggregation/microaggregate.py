@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.slices import Progress
+from glassine.compiling.slices import Progress
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError, check_whole, parameter

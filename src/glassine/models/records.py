@@ -22,8 +22,9 @@ from glassine.records.arrays import Bools, Indices
 from glassine.records.cells import NUMBER, Flag
 from glassine.records.columns import ConformedColumns, holds_of_numbers, values_of
 from glassine.records.containers import batches, check_width, schema
-from glassine.records.flags import settled, wide
+from glassine.records.flags import settled
 from glassine.records.reading import read
+from glassine.records.refusals import wide
 
 Holds: TypeAlias = Callable[[Literal, Indices], Bools]
 """Where some rows satisfy a literal."""

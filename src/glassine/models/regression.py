@@ -22,7 +22,7 @@ from glassine.records.arrays import AnyArray, Array
 from glassine.records.cells import NUMBER
 from glassine.records.columns import ConformedColumns, values_of
 from glassine.records.containers import schema
-from glassine.records.reading import read_checked
+from glassine.records.refusals import read_checked
 
 LINKS = ("identity", "log", "logit", "probit", "cloglog", "softmax", "cox")
 """How a score becomes a prediction: unchanged, as the log of a mean, as the log-odds, normal quantile or complementary
@@ -389,7 +389,7 @@ class RegressionModel(Displayed):
             check_choice(errors, "errors", ERRORS)
             if fit.errors not in ("", errors):
                 raise InvalidModelError(f"{parameter('errors', errors)} are stated, but the file says {fit.errors}.")
-            fit = replace(fit, errors=cast(Any, errors))
+            fit = replace(fit, errors=cast("Any", errors))
             if errors == "model":
                 fit = replace(
                     fit,

@@ -144,3 +144,40 @@ def _label(label: Any) -> Any:
 
 def _equal(one: Any, other: Any) -> bool:
     return one is other or (hasattr(one, "equals") and bool(one.equals(other))) or _labels(one) == _labels(other)
+
+
+def target_name(y: object) -> str:
+    """Return the name of a target, which is a name itself or may have one; empty without."""
+    name = y if isinstance(y, str) else getattr(y, "name", None)
+    return name if isinstance(name, str) else ""
+
+
+def holds_booleans(y: object) -> bool:
+    """Return whether the type of a target is public and allows truth values alone."""
+    # An array, Polars and Arrow have a type before they have records. A list has none, and pandas derives it from them.
+    if isinstance(y, np.ndarray):
+        return bool(y.dtype.kind == "b")
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series) or series.implementation.is_pandas_like():
+        return False
+    return bool(series.dtype == nw.Boolean)
+
+
+def listed(values: Any, name: str = "persons") -> Sequence[Any]:
+    """Return identifiers or classes as Python objects, each as it stands in its container."""
+    if isinstance(values, list | tuple):
+        return values
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise InvalidDataError(
+                f"{parameter(name)} must have shape (n,), got {values.shape}.", remedy="Pass one column."
+            )
+        out: list[Any] = values.tolist()
+        return out
+    try:
+        return list(nw.from_native(values, series_only=True).to_list())
+    except TypeError:
+        raise InvalidDataError(
+            f"{parameter(name)} must be a list, an array, a series or the name of a column, got "
+            f"{type(values).__name__}."
+        ) from None

@@ -74,50 +74,6 @@ MOST_COMPARED = 32
 """Most declared numbers with which a column is compared one by one; more are looked up by bisection."""
 
 
-class Kind(IntEnum):
-    """What a cell holds that is no value of its attribute; a text that writes a number is one, as in a file."""
-
-    TEXT = 0
-    NUMBER = 1
-    OTHER = 2  # Neither, such as a date or a list
-
-
-def kinds_of(column: Plain, rows: Bools) -> FlagArray:
-    """Return the :class:`Kind` of each cell of some rows of a column, shape (rows.sum(),).
-
-    Examples
-    --------
-    >>> kinds_of(["Yes", "7", 7, [7], None], np.array([True, True, True, True, False])).tolist()
-    [0, 1, 1, 2]
-    """
-    values = _values_at(column, rows)
-    texts: dict[object, Kind] = {
-        text: Kind.TEXT if number_of(text) is None else Kind.NUMBER
-        for text in {v for v in values if isinstance(v, str)}
-    }
-    kinds = (texts[v] if isinstance(v, str) else Kind.OTHER if v is FOREIGN else Kind.NUMBER for v in values)
-    return np.fromiter(kinds, np.uint8, len(values))
-
-
-def texts_of(column: Plain, rows: Bools) -> list[str]:
-    """Return the texts of some rows of a column that write no number."""
-    texts = [value for value in _values_at(column, rows) if isinstance(value, str)]
-    words = {text for text in set(texts) if number_of(text) is None}
-    return [text for text in texts if text in words]
-
-
-def _values_at(column: Plain, rows: Bools) -> list[object]:
-    if isinstance(column, pl.Series):
-        cells = column.filter(pl.Series(rows)).to_list()
-    elif isinstance(column, Coded):
-        cells = [column.values[place] for place in column.places[rows].tolist()]
-    elif isinstance(column, np.ndarray):
-        cells = list(np.ma.getdata(column)[rows])
-    else:
-        cells = list(compress(column, rows.tolist()))
-    return list(map(value_of, cells))
-
-
 class Reader:
     """What one attribute makes of cells; made once from the public domain, before records are opened.
 

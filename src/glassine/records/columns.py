@@ -13,14 +13,11 @@ import numpy.typing as npt
 from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real, Scalar
 from glassine.domain.literals import Between, Literal, OneOf
 from glassine.domain.prefixes import prefixes
-from glassine.errors import InvalidDataError, first_of, parameter
+from glassine.errors import InvalidDataError, first_of
 from glassine.records.arrays import AnyArray, Array, Bools
 
 UNDECLARED = -2
 """Code of a category that is not declared, where it is kept."""
-
-GAP = -3
-"""Code of a missing value that the attribute does not allow; no record keeps it."""
 
 
 def read_only(array: AnyArray) -> AnyArray:
@@ -155,25 +152,6 @@ def values_of(attribute: Attribute) -> tuple[Scalar, ...]:
 def decoder(attribute: Attribute) -> AnyArray:
     """Return the values that codes stand for, with None at the end."""
     return np.array([*values_of(attribute), None], dtype=object)
-
-
-def checked_columns(attributes: Mapping[str, Attribute], arrays: Mapping[str, AnyArray]) -> ConformedColumns:
-    """Return collected columns, or refuse those with a gap that their attribute does not allow."""
-    out: dict[str, AnyArray] = {}
-    for name, attribute in attributes.items():
-        if isinstance(attribute, Integer | Real):
-            # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bytes.
-            out[name] = np.asarray(arrays[name], dtype=np.float64) + 0.0
-            gaps = np.isnan(out[name])
-        else:
-            out[name] = np.asarray(arrays[name], dtype=code_type(attribute))
-            gaps = out[name] == GAP
-        if not attribute.missing and gaps.any():
-            raise InvalidDataError(
-                f"column {name!r} holds a missing value, NaN or infinity, which its attribute does not allow.",
-                remedy=f"Declare the attribute with {parameter('missing', True)}, or replace these values.",
-            )
-    return columns_of(attributes, out)
 
 
 def columns_of(attributes: Mapping[str, Attribute], arrays: Mapping[str, AnyArray]) -> ConformedColumns:

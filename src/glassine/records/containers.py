@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray
 from glassine.records.cells import SHORT, Coded, FlagArray, Plain
 from glassine.records.columns import ConformedColumns, is_column
-from glassine.records.files import batches_of_file, columns_of_file
-from glassine.records.headers import RecordsFile
+from glassine.records.files import batches_of_file
+from glassine.records.headers import RecordsFile, columns_of_file
 from glassine.records.scalars import FOREIGN
+from glassine.records.schemas import Schema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,22 +43,6 @@ class Opened(ABC):
     def kept(self) -> dict[Any, tuple[AnyArray, FlagArray]] | None:
         """What was read so far, by name and attribute; None where nothing is kept."""
         return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Schema:
-    """What is public about a container: its columns, before any record is looked at.
-
-    Attributes
-    ----------
-    names : tuple of str, or None
-        The columns, in order; None where their places alone distinguish them, as in an array.
-    kinds : mapping of str to narwhals data type, or None
-        The declared types; None where a type follows from the records, as in pandas and in lists.
-    """
-
-    names: tuple[str, ...] | None
-    kinds: Mapping[str, nw.dtypes.DType] | None = None
 
 
 def schema(container: object) -> Schema:
@@ -128,7 +111,7 @@ def batches(container: object, names: Sequence[str]) -> Iterator[dict[str, Plain
     elif isinstance(container, ConformedColumns):
         yield {name: container.values(name) for name in names}
     elif isinstance(container, Mapping):
-        yield _of_one_length({name: plain_column(container[name]) for name in names if is_column(name, container)})
+        yield of_one_length({name: plain_column(container[name]) for name in names if is_column(name, container)})
     elif isinstance(container, np.ndarray):
         yield _of_array(container, names)
     elif isinstance(container, list | tuple):
@@ -184,7 +167,7 @@ def _frame_in(data: object) -> Any:
 
 def are_rows(data: object) -> bool:
     """Return whether records are a list of rows of any type."""
-    return isinstance(data, list | tuple) and any(_is_row(row) for row in data)
+    return isinstance(data, list | tuple) and any(is_row(row) for row in data)
 
 
 def check_width(records: AnyArray, width: int) -> None:
@@ -223,11 +206,13 @@ def _opened(container: Any) -> Any:
     return container
 
 
-def _is_row(row: object) -> bool:
+def is_row(row: object) -> bool:
+    """Return whether one record is a row of values, and no text or mapping."""
     return isinstance(row, Iterable) and not isinstance(row, str | bytes | Mapping)
 
 
-def _of_one_length(columns: dict[str, Plain]) -> dict[str, Plain]:
+def of_one_length(columns: dict[str, Plain]) -> dict[str, Plain]:
+    """Return columns, or refuse those that are not of one length."""
     shapes = {name: one.shape if isinstance(one, np.ndarray) else (len(one),) for name, one in columns.items()}
     for name, shape in shapes.items():
         if len(shape) != 1 or shape != next(iter(shapes.values())):
@@ -237,7 +222,7 @@ def _of_one_length(columns: dict[str, Plain]) -> dict[str, Plain]:
 
 def _of_array(records: AnyArray, names: Sequence[str]) -> dict[str, Plain]:
     if records.dtype.names is not None and records.ndim == 1:
-        return _of_one_length({name: records[name] for name in names if is_column(name, records.dtype.names)})
+        return of_one_length({name: records[name] for name in names if is_column(name, records.dtype.names)})
     check_width(records, len(names))
     if not isinstance(records, np.ma.MaskedArray):
         records = np.asarray(records)
@@ -253,7 +238,7 @@ def _of_rows(rows: Sequence[Any], names: Sequence[str]) -> dict[str, Plain]:
         return {name: [record.get(name) for record in records] for name in names}
     if rows and not are_rows(rows):
         opened_frame(rows)
-    cells = [list(row) if _is_row(row) else [] for row in rows]
+    cells = [list(row) if is_row(row) else [] for row in rows]
     widths = set(map(len, cells))
     if len(widths) == 1 and widths != {len(names)}:
         raise InvalidDataError(
@@ -365,63 +350,3 @@ def _of_arrow(column: Any) -> Plain:
         cells: list[Any] = column.to_pylist()
         return cells
     return Coded(values=[FOREIGN], places=np.where(column.is_null().to_numpy(zero_copy_only=False), -1, 0))
-
-
-def as_columns(X: object, names: Iterable[str] | None) -> Any:
-    """Return a list of mappings, a structured array or a mapping of columns as a frame of these columns."""
-    # Anything else is returned unchanged.
-    #
-    # Values stay the objects that they are. Without names all keys are columns. A record without a key has a missing
-    # value there.
-    import polars as pl
-
-    if isinstance(X, np.ndarray) and isinstance(X, np.ma.MaskedArray):
-        return unmasked(X)
-    if isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
-        return pl.DataFrame([_series(name, X[name]) for name in X.dtype.names])
-    # A sparse matrix by its entries is a dict, too, and is refused as every sparse matrix is.
-    if isinstance(X, Mapping) and not hasattr(X, "columns") and not hasattr(X, "tocsr"):
-        columns = {name: plain_column(X[name]) for name in (X if names is None else names) if name in X}
-        return pl.DataFrame([_series(name, column) for name, column in _of_one_length(columns).items()])
-    if not isinstance(X, list | tuple) or not X or not all(isinstance(row, Mapping) for row in X):
-        return X
-    keys = dict.fromkeys(key for row in X for key in row)
-    names = keys if names is None else names
-    for name in names:
-        if name not in keys:
-            raise InvalidDataError(f"no record has a value for {name!r}.", remedy="Add it, or drop the attribute.")
-    return pl.DataFrame({name: pl.Series([row.get(name) for row in X], dtype=pl.Object) for name in names})
-
-
-def unmasked(values: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[np.object_]:
-    """Return the values of a masked array as objects, None where they are masked."""
-    out = np.asarray(np.ma.getdata(values)).astype(object)
-    out[np.ma.getmaskarray(values)] = None
-    return out
-
-
-def _series(name: str, column: Plain) -> Any:
-    import polars as pl
-
-    if isinstance(column, pl.Series):
-        return column.alias(name)
-    if isinstance(column, np.ndarray) and column.dtype.kind != "O" and not isinstance(column, np.ma.MaskedArray):
-        return pl.Series(name, column)
-    if isinstance(column, Coded):
-        cells = [column.values[place] if place >= 0 else None for place in column.places.tolist()]
-    else:
-        cells = unmasked(column).tolist() if isinstance(column, np.ma.MaskedArray) else list(column)
-    return pl.Series(name, cells, dtype=pl.Object)
-
-
-def rows_as_objects(rows: Sequence[Any]) -> npt.NDArray[np.object_]:
-    """Return rows as an array of their own values: NumPy would seek a type that all of them have in common."""
-    cells = [list(row) if _is_row(row) else [] for row in rows]
-    width = len(cells[0])
-    if any(len(row) != width for row in cells):
-        raise InvalidDataError("the rows of X must have one length.", remedy="Fill in None where a value is missing.")
-    out = np.empty((len(cells), width), dtype=object)
-    for i, row in enumerate(cells):
-        for j, value in enumerate(row):
-            out[i, j] = value
-    return out

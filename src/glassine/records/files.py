@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import narwhals as nw
-
 from glassine.domain.attributes import Attribute, Integer, Real
 from glassine.domain.prefixes import GAP_TEXTS
-from glassine.errors import UnreadableFileError
 from glassine.records.cells import Plain
 from glassine.records.columns import is_column, values_of
-from glassine.records.headers import EXCEL, RecordsFile, open_text
+from glassine.records.headers import PARQUET, RecordsFile, first_lines, no_parquet, open_text, unreadable
 from glassine.records.limits import check_parquet, check_text, check_texts
-from glassine.records.lines import DelimitedText
+from glassine.records.parquet_pages import texts_as_bytes
 from glassine.records.purpose import Purpose
 from glassine.records.scalars import number_of
-from glassine.tables.parquet_pages import check_plain, texts_as_bytes
-from glassine.tables.table_forms import check_form
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,75 +34,10 @@ def contents(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise _unreadable(path, error) from None
-
-
-def _unreadable(path: Path, error: OSError) -> UnreadableFileError:
-    return UnreadableFileError(f"cannot read {path}: {error.strerror or error}.", remedy="Check the path.", path=path)
+        raise unreadable(path, error) from None
 
 
 # A file as a container of records: for a private fit, which names its columns before it opens the records.
-
-
-def header_of(file: RecordsFile) -> DelimitedText | None:
-    """Return a file of delimited text with its header alone; None of a Parquet file. No record is read.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the file cannot be opened, or its header cannot be read or has no declared column.
-    InvalidDataError
-        If the dialect states missing values of a column that the file lacks.
-    """
-    if file.path.exists() and not (file.path.is_file() or file.path.is_dir()):
-        raise UnreadableFileError(
-            f"{file.path} is no file on a disk: a private fit reads the header first, and the records after its "
-            "charge.",
-            remedy="Save the records to a file.",
-            path=file.path,
-        )
-    try:
-        with file.path.open("rb") as stream:
-            head = stream.readline()
-            if EXCEL.match(head.removeprefix(b"\xef\xbb\xbf")):
-                head += stream.readline()
-    except OSError as error:
-        raise _unreadable(file.path, error) from None
-    if not file.dialect.names:
-        # Without a header these are bytes of a record.
-        check_form(head, file.path)
-        if _is_parquet(head):
-            return None
-    text = open_text(file, head, file.declared, purpose=Purpose.PRIVATE)
-    check_declared(text.names, file.declared, file.path)
-    file.dialect.check_columns(text.names, file.path)
-    return text
-
-
-def check_declared(names: Sequence[str], declared: Mapping[str, Attribute], path: Path) -> None:
-    """Raise UnreadableFileError if a header names nothing that is declared; it may be a record, and is not quoted."""
-    if declared and not any(name in declared for name in names):
-        raise UnreadableFileError(
-            f"{path} has none of the columns that the domain declares, such as {next(iter(declared))!r}.",
-            remedy="Let its first line hold their names, and check the separator.",
-            path=path,
-        )
-
-
-def columns_of_file(file: RecordsFile) -> tuple[tuple[str, ...], Mapping[str, nw.dtypes.DType] | None]:
-    """Return the columns that a file offers, and of a Parquet file their types; raise as :func:`header_of`."""
-    text = header_of(file)
-    if text is not None:
-        return tuple(name for name in text.names if file.columns is None or name in file.columns), None
-    try:
-        types = pl.read_parquet_schema(file.path)
-    except (Exception, pl.exceptions.PanicException) as error:
-        raise _no_parquet(file.path, error) from None
-    check_plain(file.path)
-    file.dialect.check_columns(tuple(types), file.path)
-    flat = {name: kind for name, kind in types.items() if not kind.is_nested()}
-    own = {name: kind for name, kind in flat.items() if file.columns is None or name in file.columns}
-    return tuple(own), dict(nw.from_native(pl.DataFrame(schema=own)).schema)
 
 
 def batches_of_file(file: RecordsFile, names: Sequence[str]) -> Iterator[dict[str, Plain]]:
@@ -119,13 +49,15 @@ def batches_of_file(file: RecordsFile, names: Sequence[str]) -> Iterator[dict[st
         As :func:`header_of`.
     """
     data = contents(file.path)
-    if _is_parquet(data) and not file.dialect.names:
+    if data[:4] == PARQUET and not file.dialect.names:
         present = check_parquet(data, file.path, Purpose.PRIVATE) or ()
         names = [name for name in names if is_column(name, present)]
         frame = read_parquet(data, file, Purpose.PRIVATE, file.declared, names)
         yield {name: frame[name] for name in names}
         return
-    text = open_text(file, data, file.declared, purpose=Purpose.PRIVATE)
+    # The header is read from its own lines, as before the charge.
+    head = open_text(file, first_lines(io.BytesIO(data)), file.declared, purpose=Purpose.PRIVATE)
+    text = replace(head, data=data)
     check_text(text)
     names = [name for name in names if is_column(name, text.names)]
     block = None
@@ -144,10 +76,6 @@ def batches_of_file(file: RecordsFile, names: Sequence[str]) -> Iterator[dict[st
         yield {name: pl.Series(name, [], dtype=pl.String) for name in names}
 
 
-def _is_parquet(data: bytes) -> bool:
-    return data[:4] == b"PAR1"
-
-
 def read_parquet(
     data: bytes, file: RecordsFile, purpose: Purpose, declared: Mapping[str, Attribute], columns: Sequence[str] | None
 ) -> pl.DataFrame:
@@ -162,7 +90,7 @@ def read_parquet(
     try:
         frame = _frame(data, columns, purpose)
     except (Exception, pl.exceptions.PanicException) as error:
-        raise _no_parquet(path, error) from None
+        raise no_parquet(path, error) from None
     check_texts(frame, path, purpose)
     out = []
     for column in frame:
@@ -199,14 +127,6 @@ def _frame(data: bytes, columns: Sequence[str] | None, purpose: Purpose) -> pl.D
         for name in texts
     ]
     return pl.DataFrame([*others, *decoded]).select(wanted)
-
-
-def _no_parquet(path: Path, error: BaseException) -> UnreadableFileError:
-    first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    # The value that cannot be read is one record's, and so are its places.
-    first = re.sub(r"`[^`]*(`|$)", "a value", first)
-    remedy = "Write its texts in UTF-8." if "UTF-8" in first else "Write it again."
-    return UnreadableFileError(f"{path} is not a Parquet file that can be read: {first}.", remedy=remedy, path=path)
 
 
 def as_written(texts: pl.Series, attribute: Attribute | None, missing: Collection[str], comma: bool) -> pl.Series:

@@ -9,15 +9,28 @@ import codecs
 import csv
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import narwhals as nw
 
 from glassine.domain.attributes import Attribute, Category
 from glassine.domain.prefixes import GAP_TEXTS
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError, parameter
-from glassine.records.lines import BLANK, DelimitedText, decoded, in_utf8
+from glassine.records.lines import BLANK, WINDOWS, DelimitedText
+from glassine.records.parquet_pages import check_plain
 from glassine.records.purpose import Purpose
+from glassine.tables.table_forms import check_form
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    from glassine.records import frames as pl
+
+PARQUET = b"PAR1"
+"""What a Parquet file begins with."""
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 """Separators that are looked for, and their names."""
@@ -369,3 +382,105 @@ def _check_names(names: tuple[str, ...], path: Path, *, declared: Collection[str
             remedy="Rename one. If the file has no header, add a line with the names of its columns.",
             path=path,
         )
+
+
+def unreadable(path: Path, error: OSError) -> UnreadableFileError:
+    """Return the error of a file that cannot be opened."""
+    return UnreadableFileError(f"cannot read {path}: {error.strerror or error}.", remedy="Check the path.", path=path)
+
+
+def first_lines(stream: BinaryIO) -> bytes:
+    """Return what stands above the records: the first line, and that below a line that states the separator."""
+    head = stream.readline()
+    return head + stream.readline() if EXCEL.match(head.removeprefix(codecs.BOM_UTF8)) else head
+
+
+def header_of(file: RecordsFile) -> DelimitedText | None:
+    """Return a file of delimited text with its header alone; None of a Parquet file. No record is read.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the file cannot be opened, or its header cannot be read or has no declared column.
+    InvalidDataError
+        If the dialect states missing values of a column that the file lacks.
+    """
+    if file.path.exists() and not (file.path.is_file() or file.path.is_dir()):
+        raise UnreadableFileError(
+            f"{file.path} is no file on a disk: a private fit reads the header first, and the records after its "
+            "charge.",
+            remedy="Save the records to a file.",
+            path=file.path,
+        )
+    try:
+        with file.path.open("rb") as stream:
+            head = first_lines(stream)
+    except OSError as error:
+        raise unreadable(file.path, error) from None
+    if not file.dialect.names:
+        # Without a header these are bytes of a record.
+        check_form(head, file.path)
+        if head[:4] == PARQUET:
+            return None
+    text = open_text(file, head, file.declared, purpose=Purpose.PRIVATE)
+    check_declared(text.names, file.declared, file.path)
+    file.dialect.check_columns(text.names, file.path)
+    return text
+
+
+def check_declared(names: Sequence[str], declared: Mapping[str, Attribute], path: Path) -> None:
+    """Raise UnreadableFileError if a header names nothing that is declared; it may be a record, and is not quoted."""
+    if declared and not any(name in declared for name in names):
+        raise UnreadableFileError(
+            f"{path} has none of the columns that the domain declares, such as {next(iter(declared))!r}.",
+            remedy="Let its first line hold their names, and check the separator.",
+            path=path,
+        )
+
+
+def columns_of_file(file: RecordsFile) -> tuple[tuple[str, ...], Mapping[str, nw.dtypes.DType] | None]:
+    """Return the columns that a file offers, and of a Parquet file their types; raise as :func:`header_of`."""
+    text = header_of(file)
+    if text is not None:
+        return tuple(name for name in text.names if file.columns is None or name in file.columns), None
+    try:
+        types = pl.read_parquet_schema(file.path)
+    except (Exception, pl.exceptions.PanicException) as error:
+        raise no_parquet(file.path, error) from None
+    check_plain(file.path)
+    file.dialect.check_columns(tuple(types), file.path)
+    flat = {name: kind for name, kind in types.items() if not kind.is_nested()}
+    own = {name: kind for name, kind in flat.items() if file.columns is None or name in file.columns}
+    return tuple(own), dict(nw.from_native(pl.DataFrame(schema=own)).schema)
+
+
+def no_parquet(path: Path, error: BaseException) -> UnreadableFileError:
+    """Return the error of a Parquet file that an engine refuses, without what its message quotes."""
+    first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    # The value that cannot be read is one record's, and so are its places.
+    first = re.sub(r"`[^`]*(`|$)", "a value", first)
+    remedy = "Write its texts in UTF-8." if "UTF-8" in first else "Write it again."
+    return UnreadableFileError(f"{path} is not a Parquet file that can be read: {first}.", remedy=remedy, path=path)
+
+
+def decoded(body: bytes, encoding: str, path: Path, above: int) -> bytes:
+    """Return a whole text in UTF-8; raise for bytes that are none, some lines below the beginning of the file."""
+    try:
+        return body.decode(encoding).encode(errors="replace")
+    except UnicodeDecodeError as error:
+        # Not the bytes, which are a record's.
+        line = above + body[: error.start].decode(encoding, errors="replace").count("\n") + 1
+        raise UnreadableFileError(
+            f"line {line:,} of {path} is no text in the encoding {encoding}.",
+            remedy=f"Save the file as UTF-8, or state its {parameter('encoding')}.",
+            path=path,
+        ) from None
+
+
+def in_utf8(line: bytes) -> bytes:
+    """Return a line in UTF-8; one that is none was written by Windows."""
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return line.decode(WINDOWS, errors="replace").encode()
+    return line

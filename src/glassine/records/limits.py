@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from glassine.records.lines import DelimitedText
+from glassine.records.parquet_pages import unpacked
 from glassine.records.purpose import Purpose
 from glassine.resources import current
-from glassine.tables.parquet_pages import unpacked
 
 if TYPE_CHECKING:
     import polars as pl

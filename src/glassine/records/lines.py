@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import UnreadableFileError, parameter
 from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
@@ -297,26 +296,3 @@ def _well_formed(
     edge |= newline
     right &= np.diff(np.cumsum(edge, dtype=np.int32)[ends], prepend=0) == width
     return ends, right
-
-
-def decoded(body: bytes, encoding: str, path: Path, above: int) -> bytes:
-    """Return a whole text in UTF-8; raise for bytes that are none, some lines below the beginning of the file."""
-    try:
-        return body.decode(encoding).encode(errors="replace")
-    except UnicodeDecodeError as error:
-        # Not the bytes, which are a record's.
-        line = above + body[: error.start].decode(encoding, errors="replace").count("\n") + 1
-        raise UnreadableFileError(
-            f"line {line:,} of {path} is no text in the encoding {encoding}.",
-            remedy=f"Save the file as UTF-8, or state its {parameter('encoding')}.",
-            path=path,
-        ) from None
-
-
-def in_utf8(line: bytes) -> bytes:
-    """Return a line in UTF-8; one that is none was written by Windows."""
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return line.decode(WINDOWS, errors="replace").encode()
-    return line

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,10 +11,11 @@ from glassine.domain.attributes import Attribute
 from glassine.domain.domain import Domain
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray
-from glassine.records.cells import Flag, FlagArray, Plain, Reader
+from glassine.records.cells import FlagArray, Reader
 from glassine.records.columns import ConformedColumns, columns_of, is_column, read_only
 from glassine.records.containers import Opened, batches, schema
-from glassine.records.flags import Flags, check_types, frequent, outside, refuse, refuse_foreign, settled, wide
+from glassine.records.flags import Flags, settled
+from glassine.records.schemas import check_types
 
 Recipe: TypeAlias = Mapping[str, Attribute] | Domain
 """The public attribute of each column that is read, in order."""
@@ -120,68 +120,6 @@ def _read(
         odd = len(own) == 1 or any(flags.any() for _, flags in own)
         flags = own[0][1] if len(own) == 1 else np.concatenate([array for _, array in own]) if odd else None
         yield name, (values, np.broadcast_to(np.uint8(0), len(values)) if flags is None else flags)
-
-
-def rows_outside(container: object, recipe: Recipe, names: Iterable[str] | None = None) -> dict[str, FlagArray]:
-    """Return why cells lie outside their attributes, as :func:`~glassine.records.flags.outside`, by name.
-
-    Raises
-    ------
-    InvalidDataError
-        As for :func:`read`.
-    """
-    attributes = {name: recipe[name] for name in (recipe if names is None else names)}
-    columns, flags = read(container, {name: wide(attribute) for name, attribute in attributes.items()})
-    return {
-        name: outside(attribute, columns.array(name), flags.arrays[name], partial(_cells, container, name))
-        for name, attribute in attributes.items()
-    }
-
-
-def frequent_texts(container: object, recipe: Recipe, names: Iterable[str], least: int) -> dict[str, tuple[str, ...]]:
-    """Return up to two texts that at least so many records hold where nothing declares them, by name, at least one."""
-    attributes = {name: wide(recipe[name]) for name in names}
-    _, flags = read(container, attributes)
-    return {name: frequent(_cells(container, name), flags.where(name, Flag.UNDECLARED), least) for name in attributes}
-
-
-def _cells(container: object, name: str) -> Plain:
-    parts: list[Any] = [batch[name] for batch in batches(container, (name,))]
-    return parts[0] if len(parts) == 1 else [cell for part in parts for cell in part]
-
-
-def read_checked(
-    container: object,
-    recipe: Recipe,
-    names: Iterable[str] | None = None,
-    *,
-    keep_undeclared: bool = False,
-    training: bool = False,
-) -> ConformedColumns:
-    """Return columns of which every value is one of its attribute, as ordinary fits and predictions take them.
-
-    Parameters
-    ----------
-    container, recipe, names
-        As for :func:`read`.
-    keep_undeclared : bool, default=False
-        Whether a category that is not declared has the code -2, and is no missing value.
-    training : bool, default=False
-        Whether a category is refused of which no record has a declared value.
-
-    Raises
-    ------
-    InvalidDataError
-        As for :func:`read`; if the declared type of a column cannot hold values of its attribute; if a value is
-        refused (``refuse``).
-    """
-    attributes = {name: recipe[name] for name in (recipe if names is None else names)}
-    columns, flags = read(container, attributes)
-    check_types(schema(container), attributes)
-    refuse(columns, flags)
-    if training:
-        refuse_foreign(columns, flags)
-    return settled(columns, flags, keep_undeclared=keep_undeclared)
 
 
 def read_settled(

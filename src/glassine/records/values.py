@@ -15,8 +15,8 @@ from glassine.domain.prefixes import prefixes
 from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag, FlagArray
 from glassine.records.columns import read_only, values_of
-from glassine.records.flags import wide
 from glassine.records.reading import read
+from glassine.records.refusals import wide
 from glassine.records.scalars import FOREIGN, double, is_gap, number_of, value_of
 
 if TYPE_CHECKING:

@@ -15,18 +15,18 @@ import narwhals as nw
 import numpy as np
 
 from glassine.data.count_table import CountTable
-from glassine.data.labels import holds_booleans, target_name
-from glassine.data.person_counts import listed
 from glassine.domain import Category, Domain, Real
 from glassine.domain.attributes import LARGEST, Attribute
 from glassine.errors import InvalidDataError, parameter
 from glassine.records import batches, read, schema
+from glassine.records.alignment import holds_booleans, listed, target_name
 from glassine.records.arrays import AnyArray, Array
 from glassine.records.cells import Reader
 from glassine.records.columns import columns_of, is_column
-from glassine.records.flags import check_types, settled
+from glassine.records.flags import settled
 from glassine.records.identifiers import identifier
 from glassine.records.reading import read_beside
+from glassine.records.schemas import check_types
 from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata, TargetColumn
 from glassine.sealed.store import HeldIntake

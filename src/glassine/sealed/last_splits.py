@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from glassine.compiling import compiled
-from glassine.data.slices import Progress, cuts, run
+from glassine.compiling.slices import Progress, cuts, run
 from glassine.records.arrays import AnyArray
 from glassine.sealed.tree_sums import (
     PIECES,
@@ -420,18 +420,3 @@ def settle(start: int, leaves: SignedLeaves, costs: Costs, out: Weighed) -> None
                 own = out.weights[start + i, s] / power(rest, powers, jumps, shift)
                 weight += costs.part_weight * own * power(int(split - least), powers, jumps, shift)
             out.costs[start + i, s], out.weights[start + i, s] = least, weight
-
-
-def load_last_level(counts: SetCounts, atoms: Atoms, implied: Implied, costs: Costs, size: int) -> None:
-    """Load or compile the kernels of the last splits."""
-    chosen, level = np.zeros(1, dtype=np.int64), empty_level(1, 1)
-    few = Weighed(np.zeros(1), np.zeros(1))
-    wide = np.zeros((1, 1))
-    remember.load(1, chosen, costs, few)
-    if many_leaves(len(atoms.blocks), size):
-        sum_empty.load(chosen, atoms, implied, 1.0, costs, level)
-    for kind in (np.uint8, np.uint32) if size > MOST_OF_A_BYTE else (np.uint8,):
-        leaves = SignedLeaves(wide, wide, np.zeros((1, 1), dtype=kind))
-        sum_leaves.load(chosen, counts, atoms, implied, costs, 1, few, leaves)
-        spread.load(chosen, counts.binom, leaves, costs, level)
-        settle.load(1, leaves, costs, level)

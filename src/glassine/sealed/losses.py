@@ -10,9 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from glassine.errors import InvalidDataError
 from glassine.models.evidence import with_mode
 from glassine.privacy.budget_rules import BudgetRule
 from glassine.records.arrays import Array, Indices, Ints
@@ -103,18 +101,6 @@ class LeafCosts:
     def unit(self) -> int:
         """The most that one part of a record can cost: the sensitivity of the cost of every model to a part."""
         return max(1, int(self.costs.max()))
-
-    def refuse_inexact(self, counts: npt.NDArray[np.integer]) -> None:
-        """Raise if a model could cost 2^53 units or more on so many records of each class, shape (c,)."""
-        # Python's whole numbers: the product may exceed 64 bits.
-        # A class that costs nothing in any leaf may have any number.
-        total, most = sum(counts[self.costs.any(axis=0)].tolist()), (EXACT - 1) // self.unit
-        if total > most:
-            raise InvalidDataError(
-                f"costs are exact for at most {most // self.parts:,} records of this loss, "
-                f"got {total // self.parts:,}, weights counted.",
-                remedy="Divide the weights by a common factor, or take fewer records.",
-            )
 
     @classmethod
     def errors(cls, n_classes: int) -> LeafCosts:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, NotRequired, Protocol, Self, TypedDic
 
 import numpy as np
 
-from glassine.data.slices import Progress
+from glassine.compiling.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import ClassTooLargeError, InvalidParameterError, parameter, quoted

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NoReturn, TypeVar
 
-from glassine.data.slices import Progress
+from glassine.compiling.slices import Progress
 from glassine.privacy.accounting import Event
 from glassine.privacy.release import Paid
 from glassine.sealed.accounts import Allowance, FitAccount
-from glassine.sealed.queries import Query
+from glassine.sealed.questions import Query
 from glassine.sealed.store import Store
 
 A = TypeVar("A")

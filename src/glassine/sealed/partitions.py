@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from glassine.data.slices import Progress
+from glassine.compiling.slices import Progress
 from glassine.privacy.accounting import Event, Parallel, Stated
 from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Bools, Ints
@@ -16,8 +16,10 @@ from glassine.records.columns import ConformedColumns
 from glassine.sealed.accounts import Allowance
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import LeafCosts
-from glassine.sealed.queries import Gibbs, Query
-from glassine.sealed.trees import Tree, TreeClass
+from glassine.sealed.queries import Gibbs
+from glassine.sealed.questions import Query
+from glassine.sealed.tree_family import Tree
+from glassine.sealed.trees import TreeClass
 
 PROOF = "surrogates/private_trees.md"
 

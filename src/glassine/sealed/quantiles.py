@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import InvalidDataError, InvalidMechanismError, check_whole, parameter
-from glassine.privacy.events import Event, Parallel, Selection
-from glassine.privacy.exact import Number, finite_float, positive
+from glassine.errors import InvalidDataError, InvalidMechanismError, parameter
+from glassine.privacy.events import Event
+from glassine.privacy.exact import Number, finite_float
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import quantile_score
 from glassine.records.arrays import Array, Ints
 from glassine.sealed import draws
+from glassine.sealed.quantile_levels import level_part, middle_of, quantile_events
 
 Thresholds: TypeAlias = tuple[float, ...]
 Times: TypeAlias = Ints | None
@@ -87,82 +87,9 @@ def private_quantiles(
     >>> private_quantiles(column, range(10), 3, 10, Randomness.of(0))[0]
     (2.0, 4.0, 6.0)
     """
-    column, times, cuts, part = _prepared(values, candidates, number, epsilon, multiplicities)
+    column, times, cuts, part = prepared(values, candidates, number, epsilon, multiplicities)
     thresholds = _selected(column, times, cuts, number, part, randomness)
     return thresholds, quantile_events(len(cuts), number, epsilon, name=name)
-
-
-def private_quantiles_of_attributes(
-    columns: Mapping[str, npt.ArrayLike],
-    candidates: Mapping[str, Sequence[float]],
-    number: int,
-    epsilon: Number,
-    randomness: Randomness,
-    *,
-    multiplicities: Mapping[str, npt.NDArray[np.integer]] | None = None,
-) -> tuple[dict[str, Thresholds], tuple[Event, ...]]:
-    """Choose cut points of several attributes, each with an equal part of epsilon.
-
-    Guarantee
-    ---------
-    epsilon-differentially private under add-or-remove-one, by composition over the attributes. Only
-    attributes that have more candidates than quantiles take a part.
-
-    Parameters, errors and edge cases are those of :func:`private_quantiles`; both mappings have the same keys, and
-    ``multiplicities`` some of them.
-
-    Returns
-    -------
-    thresholds : dict of str to tuple of float
-        Per attribute, in the order of ``columns``.
-    events : tuple of Event
-        What was spent.
-
-    Examples
-    --------
-    >>> columns = {"age": [20, 30, 40, 50] * 100, "sex": [0, 1] * 200}
-    >>> private_quantiles_of_attributes(columns, {"age": [20, 30, 40], "sex": [0]}, 1, 5, Randomness.of(0))[0]
-    {'age': (30.0,), 'sex': (0.0,)}
-    """
-    if set(columns) != set(candidates):
-        odd = sorted(set(columns) ^ set(candidates))
-        raise InvalidMechanismError(f"columns and candidates must name the same attributes, differ in {odd}.")
-    total = positive(epsilon, "epsilon")
-    # Public: where there are no more candidates than quantiles, all are taken and nothing is spent.
-    spending = sum(len(candidates[attribute]) > number for attribute in columns)
-    thresholds: dict[str, Thresholds] = {}
-    events: list[Event] = []
-    for attribute, column in columns.items():
-        thresholds[attribute], spent = private_quantiles(
-            column,
-            candidates[attribute],
-            number,
-            total / max(1, spending),
-            randomness,
-            name=f"quantiles of {attribute}",
-            multiplicities=(multiplicities or {}).get(attribute),
-        )
-        events += spent
-    return thresholds, tuple(events)
-
-
-def quantile_events(n_candidates: int, number: int, epsilon: Number, *, name: str = "quantiles") -> tuple[Event, ...]:
-    """Return the events of :func:`private_quantiles`, which depend on public parameters alone."""
-    if number == 0 or n_candidates <= number:
-        return ()
-    part = _part(number, epsilon)
-    levels: list[Event] = []
-    wanted = [number]
-    while wanted:
-        # The quantiles of a level split disjoint parts of the column: a record pays once a level.
-        branches = tuple(
-            (_selection(_middle(count) / Fraction(count + 1), part, f"{name}, one of {count}"),) for count in wanted
-        )
-        levels.append(
-            Parallel(name=f"{name}, level {len(levels) + 1}", branches=branches, proof="privacy/quantiles.md")
-        )
-        wanted = [side for count in wanted for side in (_middle(count) - 1, count - _middle(count)) if side]
-    return tuple(levels)
 
 
 def quantile_log_weights(
@@ -187,22 +114,7 @@ def quantile_log_weights(
     return numerators, quantile.denominator * rate.denominator
 
 
-def quantile_distribution(
-    values: npt.ArrayLike, candidates: Sequence[float], number: int, epsilon: Number
-) -> dict[Thresholds, float]:
-    """Return the probability of every result of :func:`private_quantiles`, for small inputs.
-
-    Examples
-    --------
-    >>> shares = quantile_distribution([1, 1, 2], [1, 2], 1, 1)
-    >>> round(shares[(1.0,)] / shares[(2.0,)], 4)
-    2.7183
-    """
-    column, _, cuts, part = _prepared(values, candidates, number, epsilon)
-    return _distribution(column, cuts, part, number)
-
-
-def _prepared(
+def prepared(
     values: npt.ArrayLike,
     candidates: Sequence[float],
     number: int,
@@ -232,35 +144,14 @@ def _prepared(
         raise InvalidMechanismError(
             f"{parameter('candidates')} must increase strictly.", remedy="Sort them and drop repeats."
         )
-    return column, times, cuts, _part(number, epsilon)
+    return column, times, cuts, level_part(number, epsilon)
 
 
-def _part(number: int, epsilon: Number) -> Fraction:
-    count = check_whole(number, "number", 0, kind=InvalidMechanismError)
-    # As many levels as the number has binary digits: each level halves what is left.
-    return positive(epsilon, "epsilon") / max(1, count.bit_length())
-
-
-def _middle(number: int) -> int:
-    """Return which of ``number`` quantiles is selected first, from 1."""
-    return (number + 1) // 2
-
-
-def _selection(quantile: Fraction, part: Fraction, name: str) -> Selection:
-    sensitivity = quantile_score(quantile)
-    return Selection(
-        name=name,
-        inverse_temperature=float(part / (2 * sensitivity)),
-        sensitivity=float(sensitivity),
-        proof="privacy/quantiles.md",
-    )
-
-
-def _choices(
+def quantile_choices(
     column: Array, cuts: Array, number: int, part: Fraction, times: Times = None
 ) -> tuple[int, list[int], int]:
     """Return the first candidate that leaves enough on its left, and the log-weights of those that do on both sides."""
-    middle = _middle(number)
+    middle = middle_of(number)
     first, last = middle - 1, cuts.size - (number - middle)
     weights, denominator = quantile_log_weights(column, cuts[first:last], Fraction(middle, number + 1), part, times)
     return first, weights, denominator
@@ -271,55 +162,11 @@ def _selected(
 ) -> Thresholds:
     if number == 0 or cuts.size <= number:
         return tuple(cuts.tolist()) if number else ()
-    first, weights, denominator = _choices(column, cuts, number, part, times)
+    first, weights, denominator = quantile_choices(column, cuts, number, part, times)
     at = first + draws.select(weights, denominator, randomness)
     below = int(np.searchsorted(column, cuts[at], side="right"))
-    middle = _middle(number)
+    middle = middle_of(number)
     sides = (times, times) if times is None else (times[:below], times[below:])
     left = _selected(column[:below], sides[0], cuts[:at], middle - 1, part, randomness)
     right = _selected(column[below:], sides[1], cuts[at + 1 :], number - middle, part, randomness)
     return (*left, float(cuts[at]), *right)
-
-
-def _distribution(column: Array, cuts: Array, part: Fraction, number: int) -> dict[Thresholds, float]:
-    if number == 0 or cuts.size <= number:
-        return {tuple(cuts.tolist()) if number else (): 1.0}
-    first, weights, denominator = _choices(column, cuts, number, part)
-    best = max(weights)
-    shares = [math.exp(Fraction(weight - best, denominator)) for weight in weights]
-    total = math.fsum(shares)
-    out: dict[Thresholds, float] = {}
-    for at, share in enumerate(shares, start=first):
-        below = int(np.searchsorted(column, cuts[at], side="right"))
-        lefts = _distribution(column[:below], cuts[:at], part, _middle(number) - 1)
-        rights = _distribution(column[below:], cuts[at + 1 :], part, number - _middle(number))
-        for left, p in lefts.items():
-            for right, q in rights.items():
-                out[(*left, float(cuts[at]), *right)] = share / total * p * q
-    return out
-
-
-def quantiles_of_data(values: Array, times: Times, number: int) -> Thresholds:
-    """Return quantiles of some numbers, taken from the data without protection."""
-    # A cut lies midway between two neighbouring values; at most number of them, all if there are fewer.
-    distinct, place = np.unique(values, return_inverse=True)
-    counts = np.zeros(len(distinct), dtype=np.int64)
-    np.add.at(counts, place, 1 if times is None else times)
-    distinct, counts = distinct[counts > 0], counts[counts > 0]
-    middles = (distinct[:-1] + distinct[1:]) / 2
-    if len(middles) > number:
-        at = _of_shares(distinct, counts, np.arange(1, number + 1) / (number + 1))
-        middles = np.unique(middles[np.minimum(np.searchsorted(middles, at), len(middles) - 1)])
-    return tuple(float(value) for value in middles)
-
-
-def _of_shares(values: Array, counts: npt.NDArray[np.integer], shares: Array) -> Array:
-    """Return quantiles of increasing values that occur often, as ``np.quantile`` does of one entry per record."""
-    ends = np.cumsum(counts)
-    at = shares * (ends[-1] - 1)
-    below = np.floor(at)
-    part = at - below
-    low = values[np.searchsorted(ends, below, side="right")]
-    high = values[np.searchsorted(ends, np.minimum(below + 1, ends[-1] - 1), side="right")]
-    # From the nearer end, so that rounding is the same.
-    return np.asarray(np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part)))

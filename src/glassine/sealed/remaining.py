@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import compiled
-from glassine.data.conjunctions import load_counting, popcount
-from glassine.data.slices import cuts, run
+from glassine.compiling.popcounts import popcount
+from glassine.compiling.slices import cuts, run
 from glassine.domain import Literal
 from glassine.records.arrays import AnyArray, Ints
 from glassine.records.bits import BitSets
+from glassine.records.conjunctions import load_counting
 
 # The counting kernel of greedy rule lists: class counts of every rule of a pool among the records that remain.
 

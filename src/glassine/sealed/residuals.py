@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassine.privacy.fine_gaussian import load_noise, wrapped
+from glassine.privacy.fine_gaussian import wrapped
 from glassine.records.arrays import AnyArray, Array, Ints
-from glassine.sealed.binned import AdditiveStore, Crossed, Grid, Places, Terms, codes_of
+from glassine.sealed.binned import AdditiveStore, codes_of
 from glassine.sealed.gains import gain, gain_reach
-from glassine.sealed.gaussian import Noise, SumsQuery
-from glassine.sealed.sums import ONCE, Leaves, Loss, Moves, advance, load, start_scores, visit
+from glassine.sealed.gaussian import SumsQuery
+from glassine.sealed.noisy_sums import Noise
+from glassine.sealed.released_bins import Crossed, Grid, Places, Terms
+from glassine.sealed.sums import ONCE, Leaves, Loss, Moves, advance, start_scores, visit
 
 CURVATURE = 0.5
 """How much of its curvature a record adds to their sum, beside 1 to each term."""
@@ -117,7 +119,7 @@ class Tables(SumsQuery):
     terms: Terms
     places: tuple[Places, ...]  # The attribute or the two attributes of each table
     n_classes: int  # Classes, or levels of a number
-    parts: int  # One, or :data:`~glassine.sealed.binned.PARTS` of a number
+    parts: int  # One, or :data:`~glassine.sealed.released_bins.PARTS` of a number
 
     @property
     def squared(self) -> float:
@@ -376,19 +378,3 @@ class InLeaves(SumsQuery):
             binned.codes[self.places], scores, binned.values, Leaves(self.leaf_of, self.sizes, drawn), factor, loss, out
         )
         return out
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kernels:
-    """The kernels of all questions of a fit, by public sizes."""
-
-    outputs: int
-    classes: bool
-    bins: int  # Most bins of an attribute
-    boosting: bool = False
-    pairs: bool = False
-
-    def load(self) -> None:
-        """Load or compile them, and those that draw."""
-        load_noise()
-        load(self.outputs, classes=self.classes, bins=self.bins, boosting=self.boosting, pairs=self.pairs)

@@ -6,41 +6,23 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from glassine.data.slices import Progress
-from glassine.domain import Domain
-from glassine.privacy.accounting import (
-    CountBound,
-    DiscreteLaplaceNoise,
-    Event,
-    GaussianMax,
-    NoisyMax,
-    Selection,
-    SmoothCauchyMax,
-)
-from glassine.privacy.conversions import least_threshold
-from glassine.privacy.exact import float_above
+from glassine.compiling.slices import Progress
+from glassine.privacy.accounting import Event
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import COUNTED_LOSS, gini_spread, smooth_gini
 from glassine.records.arrays import Ints
-from glassine.records.bits import BitSets
 from glassine.sealed import draws
 from glassine.sealed.accounts import Allowance
 from glassine.sealed.gini import COUNTED_GRID, GRID, counted_levels, impurity_levels, loss_levels
-from glassine.sealed.lists import DrawnList
-from glassine.sealed.noisy_choice import (
-    GAUSSIAN_SLACK,
-    SMOOTH_SLACK,
-    cauchy_calibration,
-    gaussian_calibration,
-    spent_on_gaussian,
-)
-from glassine.sealed.queries import Query
+from glassine.sealed.growth_price import GrowthPlan, GrowthPrice
+from glassine.sealed.list_family import DrawnList
+from glassine.sealed.noisy_choice import cauchy_calibration
+from glassine.sealed.questions import Query
 from glassine.sealed.remaining import Remaining
-from glassine.sealed.satisfied import Antecedent, most_satisfied
 
 LOOKAHEAD = 256
 """Largest pool of which counted-gini looks one rule ahead; the time grows with the square of the pool."""
@@ -49,32 +31,6 @@ WHOLE, DISCOUNT, LEAST_WEIGHT = 100, 3, 85
 """Weight of what is settled; what that of the rest is lowered by for each further rule; the least it can be.
 
 Chosen on Adult and COMPAS (docs/explanation/benchmarks.md). The sensitivity holds for weights up to ``WHOLE``."""
-
-PROOF = "learners/greedy/private_lists.md"
-
-
-class Pool(Protocol):
-    """Public rules."""
-
-    @property
-    def domain(self) -> Domain:
-        """The public domain of the attributes."""
-        ...
-
-    @property
-    def antecedents(self) -> tuple[Antecedent, ...]:
-        """The rules in order."""
-        ...
-
-    def admissible(self, chosen: Sequence[int]) -> list[int]:
-        """Return the rules that may follow some others, from what is public."""
-        ...
-
-
-def counts_sensitivity(pool: Pool) -> int:
-    """Return the l1 sensitivity of the class counts of all rules of a pool, and of all records."""
-    # It counts what any record can satisfy, also one that the domain's groups exclude.
-    return most_satisfied(pool.domain, pool.antecedents) + 1
 
 
 class Grown(NamedTuple):
@@ -85,7 +41,7 @@ class Grown(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleChoices(Query[Grown]):
+class RuleChoices(GrowthPlan, Query[Grown]):
     """A rule list, chosen rule by rule, and the class counts of what each rule captures.
 
     The events state as many choices as there are parts of epsilon for them, however early a released answer ends the
@@ -97,37 +53,11 @@ class RuleChoices(Query[Grown]):
     delta is 0 for all mechanisms but smooth-laplace and global-gaussian. See ``learners/greedy/private_lists.md``.
     """
 
-    mechanism: str  # How a rule is chosen
-    pool: Pool  # Public or released rules
-    n_classes: int
-    support: Fraction  # Least share of the records that remain, of smooth-laplace
-    # records, steps, counts: parts of epsilon for one record: for the number of records, the choice of each rule, and
-    # the class counts.
-    records: Fraction
-    steps: tuple[Fraction, ...]
-    counts: Fraction
-    candidates: int | None = None  # Number of choices of each rule, where the pool is not the largest that may come
-
-    @property
-    def length(self) -> int:
-        """Largest number of rules besides the default rule."""
-        return len(self.steps)
-
-    @property
-    def scale(self) -> float:
-        """Scale of the noise on the class counts, in records."""
-        return float_above(1 / self.counts)
-
-    @property
-    def l1(self) -> int:
-        """Sensitivity of the class counts of all rules of the pool, and of all records."""
-        return counts_sensitivity(self.pool)
-
     def events(self, part: Allowance) -> tuple[Event, ...]:
         """Return what every fit spends, for all records and outcomes."""
         if not self.records + sum(self.steps) + self.counts <= part.per_record:
             raise RuntimeError("the rules ask for more than their part")
-        return _events(_Growing(self, part, _nothing(self.n_classes), None))
+        return GrowthPrice(self, part).events()
 
     def draw(self, records: Any, part: Allowance, randomness: Randomness, progress: Progress | None) -> Grown:
         """Choose the rules in turn, each given what was released before it."""
@@ -144,48 +74,17 @@ class RuleChoices(Query[Grown]):
         Remaining.load(self.n_classes)
 
 
-def _nothing(n_classes: int) -> Remaining:
-    """Return no records and no rules, for the events."""
-    none = np.zeros(0, dtype=np.int64)
-    bitsets = BitSets.pack([], none, n_classes)
-    return Remaining(bitsets=bitsets, rows=none, starts=np.zeros(1, dtype=np.int64), words=bitsets.valid)
-
-
-class _Growing:
+class _Growing(GrowthPrice):
     """The state of one private growth: what was released so far, and nothing of the records but through releases."""
 
-    def __init__(self, plan: RuleChoices, part: Allowance, remaining: Remaining, randomness: Randomness | None) -> None:
-        self.plan = plan
-        self.part = part
-        self.pool = plan.pool
+    def __init__(self, plan: GrowthPlan, part: Allowance, remaining: Remaining, randomness: Randomness) -> None:
+        super().__init__(plan, part)
         self.remaining = remaining
-        self.stream = randomness
-        self.n_classes = plan.n_classes
-        self.records = part.unit.most_records
-        self.candidates = plan.candidates or len(plan.pool.antecedents) + 1
-        self.scale = plan.scale
-        self.l1 = plan.l1 if plan.mechanism == "noisy-counts" else 0
+        self.randomness = randomness
         self.chosen: list[int] = []
         self.noisy: list[Ints] = []
         self.size = 0
         self.least = Fraction(0)
-
-    @property
-    def randomness(self) -> Randomness:
-        """The stream of a draw; there is none for the events."""
-        if self.stream is None:
-            raise RuntimeError("nothing is drawn for the events")
-        return self.stream
-
-    @property
-    def lost(self) -> float:
-        """The delta of one choice, a little below its part, so that rounding and slack fit in."""
-        # A millionth is far more than doubles lose, and no loss of accuracy.
-        return float(self.part.delta / self.plan.length) * (1 - 1e-6)
-
-    def share(self, epsilon: Fraction) -> float:
-        """Return the share of the fit's epsilon that a part for one record is."""
-        return float(epsilon * self.records / self.part.total)
 
     def release_counts(self, counts: Ints) -> None:
         """Release the class counts of what the latest rule captured; all rules together are one histogram."""
@@ -202,13 +101,6 @@ class _Growing:
         step = len(self.chosen)
         # Below the threshold the noise leaves one record between the bound and the number: a person may have m.
         return max(1, self.size - self.threshold(step) - (self.records - 1))
-
-    def threshold(self, step: int) -> int:
-        """Return what is subtracted from the noisy number of remaining records after so many rules."""
-        return least_threshold(self.lost, self._terms(step))
-
-    def _terms(self, step: int) -> tuple[tuple[float, int], tuple[float, int]]:
-        return (float_above(1 / self.plan.records), 1), (self.scale, step * self.n_classes)
 
 
 Choose = Callable[[_Growing, Sequence[int], Fraction], int | None]
@@ -269,30 +161,21 @@ def _smooth_cauchy(state: _Growing, rules: Sequence[int], epsilon: Fraction) -> 
     return draws.smooth_cauchy_min(levels, bound, ratio, GRID, state.randomness) - 1
 
 
-def _half(state: _Growing) -> Fraction:
+def _half(n_classes: int) -> Fraction:
     """Return the spread of the scores over all datasets: 1/2."""
-    return gini_spread(1, state.n_classes)
+    return gini_spread(1, n_classes)
 
 
 def _global_pure(how: str, state: _Growing, rules: Sequence[int], epsilon: Fraction) -> int | None:
     scores = [-level for level in _impurities(state, rules)]
-    reach = _reach(_half(state), GRID)
+    reach = _reach(_half(state.n_classes), GRID)
     select = draws.permute_and_flip if how == "permute-and-flip" else draws.exponential_mechanism
     return select(scores, epsilon, reach, True, randomness=state.randomness) - 1
 
 
 def _global_gaussian(state: _Growing, rules: Sequence[int], epsilon: Fraction) -> int | None:
-    sigma, grid, _ = _gaussian(state, epsilon)
+    sigma, grid, _ = state.gaussian(epsilon)
     return draws.gaussian_min(_impurities(state, rules, grid), sigma, grid, state.randomness) - 1
-
-
-def _gaussian(state: _Growing, epsilon: Fraction) -> tuple[float, int, float]:
-    """Return noise, grid and spread for all records of the unit at once, as its delta grows faster than their number.
-
-    The sum of the epsilons and the spread of their scores are those of one record times their number.
-    """
-    together = float(epsilon * state.records)
-    return gaussian_calibration(together, state.lost, state.candidates, _half(state) * state.records)
 
 
 def _noisy_counts(state: _Growing, rules: Sequence[int], epsilon: Fraction) -> int | None:
@@ -336,87 +219,3 @@ def _grow(state: _Growing, progress: Progress | None) -> Grown:
     labels = [int(np.argmax(row)) for row in state.noisy]
     drawn = DrawnList(tuple(zip(state.chosen, labels, strict=False)), labels[-1])
     return Grown(drawn, np.maximum(np.array(state.noisy), 0))
-
-
-def _events(state: _Growing) -> tuple[Event, ...]:
-    plan = state.plan
-    events: list[Event] = []
-    if plan.records:
-        events.append(
-            DiscreteLaplaceNoise(
-                name="number of records",
-                l1_sensitivity=1.0,
-                scale=float_above(1 / plan.records),
-                share=state.share(plan.records),
-                proof=PROOF,
-            )
-        )
-    if len(state.pool.antecedents):
-        for epsilon in dict.fromkeys(plan.steps):
-            events.append(_choice_event(state, epsilon, plan.steps.count(epsilon)))
-        if plan.mechanism == "smooth-laplace":
-            events += [_bound_event(state, step) for step in range(plan.length)]
-    events.append(
-        DiscreteLaplaceNoise(
-            name="class counts of the rules",
-            l1_sensitivity=1.0,
-            scale=state.scale,
-            share=state.share(plan.counts),
-            proof="learners/publishing.md",
-        )
-    )
-    return tuple(events)
-
-
-def _bound_event(state: _Growing, step: int) -> Event:
-    (scale, _), (other, others) = state._terms(step)
-    return CountBound(
-        name=f"records that remain before rule {step + 1}",
-        scale=scale,
-        other_scale=other,
-        others=others,
-        threshold=state.threshold(step),
-        proof=PROOF,
-    )
-
-
-def _choice_event(state: _Growing, epsilon: Fraction, number: int) -> Event:
-    plan = state.plan
-    below = float(epsilon)
-    said: dict[str, Any] = {
-        "name": f"choice of {number} rules" if number > 1 else "choice of a rule",
-        "count": number,
-        "share": state.share(epsilon * number),
-        "proof": PROOF,
-    }
-    if plan.mechanism == "global-exponential":
-        return Selection(inverse_temperature=2 * below, sensitivity=0.5, monotone=True, **said)
-    if plan.mechanism == "noisy-counts":
-        return DiscreteLaplaceNoise(
-            l1_sensitivity=float(state.l1),
-            scale=float_above(state.l1 / epsilon),
-            **said | {"name": "class counts of all rules of the pool, for each rule of the list"},
-        )
-    if plan.mechanism == "smooth-cauchy":
-        smoothness, ratio = cauchy_calibration(below, state.candidates)
-        return SmoothCauchyMax(
-            candidates=state.candidates,
-            smoothness=smoothness,
-            ratio=ratio,
-            slack=state.candidates * SMOOTH_SLACK,
-            **said,
-        )
-    if plan.mechanism == "global-gaussian":
-        sigma, _, reach = _gaussian(state, epsilon)
-        together = below * state.records
-        return GaussianMax(
-            epsilon=spent_on_gaussian(together),
-            candidates=state.candidates,
-            spread=reach / state.records,
-            sigma=sigma,
-            slack=min(GAUSSIAN_SLACK, together / 2),
-            **said,
-        )
-    # In units in which the changes of the scores lie within an interval of length 1.
-    sensitivity = float(COUNTED_LOSS) if plan.mechanism == "counted-gini" else 1.0
-    return NoisyMax(inverse_temperature=below / sensitivity, sensitivity=sensitivity, monotone=True, **said)

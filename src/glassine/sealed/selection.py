@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from glassine.data.slices import Progress
+from glassine.compiling.slices import Progress
 from glassine.privacy.accounting import Event, Parallel, RepeatedSelection, Selection
 from glassine.privacy.exact import Number
 from glassine.privacy.private_selection import RunCount
@@ -19,7 +19,7 @@ from glassine.records.arrays import Bools
 from glassine.sealed import draws
 from glassine.sealed.accounts import Allowance
 from glassine.sealed.plan import Plan
-from glassine.sealed.queries import Query
+from glassine.sealed.questions import Query
 from glassine.sealed.scoring import n_correct
 from glassine.sealed.store import HeldIntake, Store
 

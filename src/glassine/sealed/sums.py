@@ -434,32 +434,3 @@ def cross(left: AnyArray, right: AnyArray, ours: AnyArray, others: AnyArray, wid
     """Write the cell of each record in a pair of terms, from its bins in both and their coarse bins."""
     for i in range(len(left)):
         out[i] = ours[left[i]] * width + others[right[i]]
-
-
-def load(outputs: int, *, classes: bool, bins: int, boosting: bool, pairs: bool) -> None:
-    """Load or compile the kernels of a fit whose attributes have at most so many bins, by the types of public sizes."""
-    numbers, whole, once = np.zeros(1), np.zeros(1, dtype=np.int64), ONCE
-    table, sums = np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1, outputs), dtype=np.int64)
-    scores, target = start_scores(1, np.zeros(outputs)), whole if outputs > 1 else numbers
-    moves, loss = Moves(np.zeros(sums.shape), np.zeros(outputs)), Loss.of(outputs, 1.0, 1, classes=classes)
-    cells = np.zeros((1, 1), dtype=np.uint16)
-    _cells.load(numbers, numbers, cells[0])
-    _counts.load(cells, table)
-    # Bins of one byte where they are few, by what is released; cells of several terms together have two.
-    few, many = cells.astype(np.uint8), cells
-    for codes in (few, many) if bins > 256 else (few,):
-        _apply.load(cells[0], codes[0], codes[0])
-        if boosting:
-            visit.load(codes, scores, target, Leaves(table, np.zeros((1, 1)), sums), 1.0, loss, sums)
-            continue
-        _join.load(codes, table, cells)
-        if pairs:
-            cross.load(codes[0], codes[0], whole, whole, 1, cells[0])
-    if boosting:
-        return
-    if pairs:
-        _join.load(many, table, cells)
-    _spread.load(moves.step, table, moves.step)
-    _gather.load(sums, table, sums)
-    for codes in (few, many):
-        _advance.load(codes, scores, target, once, moves, loss, sums)

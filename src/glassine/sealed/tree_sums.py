@@ -11,25 +11,40 @@ splits, whose sum it gets.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import product
 from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from glassine.compiling import compiled
+from glassine.compiling.slices import cuts, run
 from glassine.counting.logic import LiteralLogic, RuleLogic, shared_atoms
-from glassine.data.conjunctions import ConjunctionCounts, binomials
-from glassine.data.slices import cuts, run
+from glassine.errors import InvalidDataError
 from glassine.records.arrays import AnyArray
+from glassine.records.conjunctions import ConjunctionCounts
+from glassine.records.subsets import binomials
 from glassine.sealed.gibbs import Weighting
-from glassine.sealed.losses import LeafCosts
+from glassine.sealed.losses import EXACT, LeafCosts
 
 __all__: list[str] = []
 
 PIECES = 8
 """Slices of what is summed at a time, which are summed on all cores."""
+
+
+def refuse_inexact(loss: LeafCosts, counts: npt.NDArray[np.integer]) -> None:
+    """Raise if a model could cost 2^53 units or more on so many records of each class, shape (c,)."""
+    # Python's whole numbers: the product may exceed 64 bits.
+    # A class that costs nothing in any leaf may have any number.
+    total, most = sum(counts[loss.costs.any(axis=0)].tolist()), (EXACT - 1) // loss.unit
+    if total > most:
+        raise InvalidDataError(
+            f"costs are exact for at most {most // loss.parts:,} records of this loss, "
+            f"got {total // loss.parts:,}, weights counted.",
+            remedy="Divide the weights by a common factor, or take fewer records.",
+        )
 
 
 class SetCounts(NamedTuple):
@@ -472,24 +487,3 @@ def completed(nodes: list[Weighed], counts: SetCounts, implied: Implied) -> list
 def rows(level: Weighed, start: int, stop: int) -> Weighed:
     """Return the sums of consecutive sets."""
     return Weighed(level.costs[start:stop], level.weights[start:stop])
-
-
-def of_public(logic: LiteralLogic | RuleLogic, loss: LeafCosts) -> tuple[SetCounts, Atoms, Implied, Costs]:
-    """Return tables of no record, whose types are those of any records."""
-    table = np.zeros((1, loss.n_classes), dtype=np.int64)
-    counts = SetCounts(table, np.zeros(1, dtype=np.int64), binomials(1, 1))
-    implied = Implied(*np.zeros((2, 1, 1), dtype=np.uint8))
-    return counts, Atoms.of(logic), implied, Costs.of(Weighting.private(Fraction(1), 1.0, 0, loss.unit), loss)
-
-
-def load(counts: SetCounts, atoms: Atoms, implied: Implied, costs: Costs) -> None:
-    """Load or compile the kernels of the nodes and of the choices below them."""
-    chosen, whole = np.zeros(1, dtype=np.int64), counts.table[0]
-    level, options = empty_level(1, 1), Weighed(np.zeros(1), np.zeros(1))
-    mask, allowed = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.bool_)
-    sum_level.load(chosen, counts, atoms, implied, costs, level, level)
-    inherit.load(chosen, counts.binom, implied, level, level)
-    admissible.load(chosen, 0, atoms, mask, allowed)
-    last_choices.load(chosen, 0, allowed, counts, costs, options)
-    inner_choices.load(chosen, 0, whole, allowed, costs, counts.binom, level, options)
-    leaf.load(whole, costs)

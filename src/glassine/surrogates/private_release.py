@@ -25,7 +25,8 @@ from glassine.sealed.door import behind
 from glassine.sealed.losses import PARTS
 from glassine.sealed.oracle import Oracle, asking
 from glassine.sealed.partitions import Grouped, GroupTrees
-from glassine.sealed.trees import Tree, TreeClass
+from glassine.sealed.tree_family import Tree
+from glassine.sealed.trees import TreeClass
 from glassine.surrogates.answers import Answers, NumericAnswer
 from glassine.surrogates.building import ON_QUERIES, Built, Grouping, assembled, draw_queries, grouped
 from glassine.surrogates.explainer_intake import Attributes, Intake, Material, planned_in

@@ -21,10 +21,12 @@ from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.records.arrays import AnyArray, Bools
 from glassine.records.cells import ANY_NUMBER, Flag, Reader
 from glassine.records.columns import ConformedColumns, is_column, values_of
-from glassine.records.containers import are_rows, rows_as_objects, schema
-from glassine.records.flags import Flags, check_types, settled
+from glassine.records.containers import are_rows, schema
+from glassine.records.flags import Flags, settled
 from glassine.records.headers import RecordsFile
-from glassine.records.reading import read_checked
+from glassine.records.object_columns import rows_as_objects
+from glassine.records.refusals import read_checked
+from glassine.records.schemas import check_types
 
 Record: TypeAlias = dict[str, Scalar | None]
 Query: TypeAlias = Any

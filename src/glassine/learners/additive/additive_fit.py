@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from glassine.data.slices import Progress
+from glassine.compiling.slices import Progress
 from glassine.errors import InvalidParameterError, check_choice, parameter
 from glassine.learners.additive.additive_budget import GaussianBudget
 from glassine.learners.additive.boosting import (
@@ -49,8 +49,9 @@ from glassine.models import AdditiveModel, CategoryBins, Guarantee, Term
 from glassine.models.rounding import check_limits
 from glassine.models.scorecard import bin_points
 from glassine.records.arrays import Array
-from glassine.sealed.binned import Grid, Terms
-from glassine.sealed.gaussian import GaussianOracle, Portion, SumsOracle
+from glassine.sealed.gaussian import GaussianOracle, SumsOracle
+from glassine.sealed.noisy_sums import Portion
+from glassine.sealed.released_bins import Grid, Terms
 from glassine.sealed.residuals import Totals
 
 ALGORITHMS = ("penalized", "boosting")

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.data.slices import Progress
+from glassine.compiling.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.additive_budget import RESERVED, GaussianBudget, usable
@@ -19,8 +19,9 @@ from glassine.learners.additive.published_scores import Shapes
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Array, Ints
-from glassine.sealed.binned import Terms
-from glassine.sealed.gaussian import Drawing, Portion, SumsOracle, SumsRelease
+from glassine.sealed.gaussian import Drawing, SumsOracle
+from glassine.sealed.noisy_sums import Portion, SumsRelease
+from glassine.sealed.released_bins import Terms
 from glassine.sealed.residuals import InLeaves
 
 # Which pairs of attributes a fit may give a term: named by the user, a number of them, or by a public rule.

@@ -10,7 +10,8 @@ import numpy as np
 from glassine.models import AdditiveModel
 from glassine.models.scorecard import Risk, Scorecard, grained, interval, logistic, repointed
 from glassine.records.arrays import Array
-from glassine.sealed.gaussian import Portion, SumsOracle, SumsRelease
+from glassine.sealed.gaussian import SumsOracle
+from glassine.sealed.noisy_sums import Portion, SumsRelease
 from glassine.sealed.residuals import Totals
 
 PRIOR = (0.5, 0.3)

@@ -12,8 +12,9 @@ from glassine.learners.training_data import EngineIntake, records_at
 from glassine.records.arrays import AnyArray, Ints
 from glassine.records.columns import ConformedColumns
 from glassine.records.cuts import Cuts
-from glassine.sealed.binned import Binned, Bins, Cells, Grid, Places, Tables, parts_of, read_cells, tables_of
+from glassine.sealed.binned import Binned, Cells, Tables, parts_of, read_cells, tables_of
 from glassine.sealed.ingest import scaled
+from glassine.sealed.released_bins import Bins, Grid, Places
 from glassine.sealed.sums import apply_bins
 
 MOST_GROUPS = 2**20

@@ -39,7 +39,7 @@ from glassine.sealed.gaussian import GaussianOracle, asking_sums
 from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata
 from glassine.sealed.plan import Plan as Sealed
-from glassine.sealed.residuals import Kernels
+from glassine.sealed.sum_kernels import Kernels
 
 
 def check_two_classes(classes: Sequence[Scalar]) -> None:

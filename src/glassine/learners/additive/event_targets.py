@@ -11,7 +11,7 @@ import numpy as np
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidParameterError, check_choice, parameter
 from glassine.learners.additive.targets import Training
-from glassine.sealed.binned import Events
+from glassine.sealed.released_bins import Events
 
 OBJECTIVES = ("squared_error", "poisson")
 

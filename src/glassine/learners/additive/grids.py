@@ -18,8 +18,9 @@ from glassine.domain.special_codes import SpecialCodes
 from glassine.errors import InvalidParameterError, parameter
 from glassine.models import CategoryBins, NumericBins
 from glassine.records.arrays import Array, Bools, Ints
-from glassine.sealed.binned import Grid
-from glassine.sealed.gaussian import Portion, SumsOracle, SumsRelease
+from glassine.sealed.gaussian import SumsOracle
+from glassine.sealed.noisy_sums import Portion, SumsRelease
+from glassine.sealed.released_bins import Grid
 from glassine.sealed.residuals import Spans
 
 # The public cells of each attribute, before anything is counted.

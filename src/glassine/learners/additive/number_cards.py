@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.slices import Progress
+from glassine.compiling.slices import Progress
 from glassine.domain import Domain
 from glassine.learners.additive.additive_fit import Card
 from glassine.learners.additive.estimators import (

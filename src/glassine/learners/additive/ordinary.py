@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy.typing as npt
 
-from glassine.data.slices import Progress
+from glassine.compiling.slices import Progress
 from glassine.domain import Domain
 from glassine.learners.additive.additive_fit import AdditivePlan, Ordinary, fit_model
 from glassine.learners.additive.estimators import (

@@ -14,9 +14,10 @@ from glassine.learners.additive.smoothing import TermCells, random_walk
 from glassine.learners.additive.targets import Base
 from glassine.models import Term
 from glassine.records.arrays import Array, Ints
-from glassine.sealed.binned import Terms
 from glassine.sealed.gains import gain_reach
-from glassine.sealed.gaussian import Portion, SumsOracle, SumsRelease
+from glassine.sealed.gaussian import SumsOracle
+from glassine.sealed.noisy_sums import Portion, SumsRelease
+from glassine.sealed.released_bins import Terms
 from glassine.sealed.residuals import GainsOfPairs, PairCounts
 
 ROUGHNESS = (0.03, 0.2, 0.6, 0.95)

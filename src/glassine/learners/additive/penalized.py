@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.slices import Progress
+from glassine.compiling.slices import Progress
 from glassine.learners.additive.boosting import Interactions
 from glassine.learners.additive.choices import (
     BINS_OF_PAIRS,
@@ -32,8 +32,9 @@ from glassine.learners.additive.published_scores import Shapes, ordered
 from glassine.learners.additive.smoothing import Descent, Rounds, TermCells, cells_of
 from glassine.learners.additive.targets import Base
 from glassine.records.arrays import Array
-from glassine.sealed.binned import Terms
-from glassine.sealed.gaussian import Portion, SumsOracle, SumsRelease
+from glassine.sealed.gaussian import SumsOracle
+from glassine.sealed.noisy_sums import Portion, SumsRelease
+from glassine.sealed.released_bins import Terms
 from glassine.sealed.residuals import CURVATURE, GainsOfPairs, Lacking, Moved, Residuals
 from glassine.sealed.sums import Moves
 

@@ -16,7 +16,7 @@ from glassine.learners.additive.targets import Target
 from glassine.models import CategoryBins, NumericBins, Term
 from glassine.models.terms import isotonic
 from glassine.records.arrays import Array, Ints
-from glassine.sealed.binned import Grid
+from glassine.sealed.released_bins import Grid
 
 RIDGE = 1.0
 """Records that each bin counts as having beside its own, of even odds: scores of rare bins are drawn to zero."""

@@ -9,8 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.labels import target_name
-from glassine.data.slices import Progress
+from glassine.compiling.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.additive_fit import Card
@@ -25,6 +24,7 @@ from glassine.learners.intake import read_training
 from glassine.models import AdditiveModel, Term
 from glassine.models.scorecard import card_of
 from glassine.privacy.certificate import Certificate
+from glassine.records.alignment import target_name
 from glassine.records.arrays import Array, Ints
 from glassine.records.columns import ConformedColumns
 from glassine.sealed.binned import read_cells

@@ -10,8 +10,8 @@ from glassine.learners.additive.choices import MOST_PAIRS, MOST_ROUNDS, PAIR_BIN
 from glassine.learners.additive.grids import MOST_BINS
 from glassine.learners.additive.targets import Target
 from glassine.resources import human_bytes
-from glassine.sealed.binned import Grid
 from glassine.sealed.model_class import check_limit
+from glassine.sealed.released_bins import Grid
 
 NUMBER = 8
 """Bytes of a number."""

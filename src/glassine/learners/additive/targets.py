@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from glassine.data.inference import infer_domain
-from glassine.data.labels import check_lengths, column_of, target_name
+from glassine.data.labels import check_lengths, column_of
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import check_domain
@@ -28,17 +28,21 @@ from glassine.learners.training_data import EngineIntake, Weights
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.budget_rules import BudgetRule
 from glassine.privacy.unit import RECORD, PrivacyUnit
+from glassine.records.alignment import target_name
 from glassine.records.arrays import Array
 from glassine.records.columns import ConformedColumns
 from glassine.records.containers import is_lazy
 from glassine.records.engines import LazyTable
-from glassine.records.reading import read_checked, read_settled
-from glassine.sealed.binned import AdditiveRecords, Events, HeldRecords
+from glassine.records.reading import read_settled
+from glassine.records.refusals import read_checked
+from glassine.sealed.binned import AdditiveRecords, HeldRecords
 from glassine.sealed.door import OF_THE_INTAKE
-from glassine.sealed.gaussian import Portion, SumsOracle, SumsRelease
+from glassine.sealed.gaussian import SumsOracle
 from glassine.sealed.ingest import ANYTHING, scaled
+from glassine.sealed.noisy_sums import Portion, SumsRelease
 from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata
+from glassine.sealed.released_bins import Events
 from glassine.sealed.residuals import OfTarget
 
 PROOF = "learners/additive/targets.md"

@@ -18,21 +18,11 @@ from glassine.learners.training_data import Weights
 from glassine.privacy.fine_gaussian import UNITS
 from glassine.records.arrays import AnyArray, Array, Ints
 from glassine.records.columns import ConformedColumns
-from glassine.sealed.binned import (
-    AdditiveRecords,
-    AdditiveStore,
-    Binned,
-    Bins,
-    Crossed,
-    Events,
-    Grid,
-    HeldRecords,
-    Terms,
-    codes_of,
-    read_cells,
-)
+from glassine.sealed.binned import AdditiveRecords, AdditiveStore, Binned, HeldRecords, codes_of, read_cells
 from glassine.sealed.gains import gain, gain_reach
-from glassine.sealed.gaussian import Drawing, ExactSums, ExactSumsOracle, Portion, SumsQuery, SumsRelease
+from glassine.sealed.gaussian import Drawing, ExactSumsOracle, SumsQuery
+from glassine.sealed.noisy_sums import ExactSums, Portion, SumsRelease
+from glassine.sealed.released_bins import Bins, Crossed, Events, Grid, Terms
 from glassine.sealed.residuals import (
     PAIR_UNITS,
     GainsOfPairs,

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
 from glassine.capacity import DeclaredClass, rule_list_class, tree_class
+from glassine.compiling.slices import Progress
 from glassine.counting.logic import LiteralLogic, RuleLogic
-from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import ClassTooLargeError, check_whole

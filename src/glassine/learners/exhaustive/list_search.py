@@ -21,14 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import compiled, interpreted
+from glassine.compiling.popcounts import popcount
+from glassine.compiling.slices import Progress, cuts, run
 from glassine.counting.logic import RuleLogic
-from glassine.data.conjunctions import popcount
-from glassine.data.slices import Progress, cuts, run
 from glassine.errors import ClassTooLargeError, parameter
 from glassine.records.arrays import AnyArray, Bools, Indices, Ints
 from glassine.records.bits import BitSets
 from glassine.resources import human_bytes
 from glassine.sealed.losses import LeafCosts
+from glassine.sealed.tree_sums import refuse_inexact
 
 Words = npt.NDArray[np.uint64]
 
@@ -174,7 +175,7 @@ class ListSearch:
         # fewest, fewest_left: fewest records that a rule captures, and that the default rule does; at least 1.
         # room: what rules leave of the domain; nothing to judge by where no value is missing.
         # progress: called with the rules of the beginnings done, and the largest number.
-        loss.refuse_inexact(bitsets.totals())
+        refuse_inexact(loss, bitsets.totals())
         truth, counts = _patterns(bitsets)
         if room is None:
             none = np.zeros((3, len(truth), 0), dtype=np.uint64)

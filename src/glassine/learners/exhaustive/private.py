@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
-from glassine.data.labels import target_name
 from glassine.domain import Domain
 from glassine.learners.budget import FitBudget, certify, check_number, claim, refuse_small_rate
 from glassine.learners.estimator import PrivateEstimator, fitted
@@ -15,6 +14,7 @@ from glassine.learners.exhaustive.families import Conditions, Drawn, Lists, Numb
 from glassine.learners.intake import metadata_of
 from glassine.privacy.certificate import LOSS_BOUND
 from glassine.privacy.release import Price
+from glassine.records.alignment import target_name
 from glassine.records.arrays import Array
 from glassine.sealed.gibbs import powers_bytes
 from glassine.sealed.losses import UNITS, base_rates

@@ -14,7 +14,7 @@ from glassine.learners.memory import record_bytes
 from glassine.learners.publishing import evidence_of
 from glassine.models import Guarantee, RuleList
 from glassine.records.arrays import Ints
-from glassine.sealed.lists import DrawnList, list_model
+from glassine.sealed.list_family import DrawnList, list_model
 from glassine.sealed.plan import Metadata
 
 

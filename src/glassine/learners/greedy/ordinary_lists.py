@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.capacity import rule_list_bits
-from glassine.data.slices import Progress
+from glassine.compiling.slices import Progress
 from glassine.domain import Domain
 from glassine.learners.antecedents import asked
 from glassine.learners.budget import check_number
@@ -22,7 +22,7 @@ from glassine.learners.intake import read_training
 from glassine.privacy.exact import decimal
 from glassine.records.arrays import Ints
 from glassine.sealed.gini import best_split
-from glassine.sealed.lists import DrawnList
+from glassine.sealed.list_family import DrawnList
 from glassine.sealed.remaining import Remaining
 from glassine.sealed.store import HeldIntake
 

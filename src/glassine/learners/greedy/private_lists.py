@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
 
-from glassine.data.labels import target_name
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.antecedents import PoolPlan
@@ -29,11 +28,12 @@ from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
+from glassine.records.alignment import target_name
 from glassine.sealed.accounts import FitAccount
 from glassine.sealed.oracle import Oracle, asking
 from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata, Plan
-from glassine.sealed.queries import Query
+from glassine.sealed.questions import Query
 from glassine.sealed.rule_choices import LOOKAHEAD, RuleChoices
 from glassine.sealed.satisfied import most_satisfied
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from glassine.data.slices import Progress
+from glassine.compiling.slices import Progress
 from glassine.learners.greedy.greedy_plan import GreedyPlan
 from glassine.learners.greedy.growth import GreedyPool, ListGrowth
 from glassine.learners.intake import Intake
@@ -20,7 +20,7 @@ from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import published_smooth_gini
 from glassine.records.arrays import Array, Ints
 from glassine.sealed.gini import weighted_impurities
-from glassine.sealed.lists import DrawnList
+from glassine.sealed.list_family import DrawnList
 from glassine.sealed.noisy_choice import draw
 from glassine.sealed.remaining import Remaining
 

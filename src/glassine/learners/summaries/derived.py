@@ -37,8 +37,8 @@ from glassine.models import AdditiveModel, DecisionTree, Evidence, Guarantee, Ru
 from glassine.models.table import framed
 from glassine.privacy.certificate import Certificate
 from glassine.records.arrays import AnyArray, Array
-from glassine.sealed.lists import DrawnList, list_model
-from glassine.sealed.trees import Leaf, Split, Tree, tree_model
+from glassine.sealed.list_family import DrawnList, list_model
+from glassine.sealed.tree_family import Leaf, Split, Tree, tree_model
 
 MOST_DEPTH: int = 12
 """Largest depth of a tree: beyond it noise alone is fitted."""

@@ -25,7 +25,7 @@ from glassine.learners.summaries.released import ReleasedSummary, Round
 from glassine.learners.summaries.released_tables import check_events, n_cells_of
 from glassine.privacy.certificate import Certificate
 from glassine.records.arrays import Array, Ints
-from glassine.sealed.binned import Grid
+from glassine.sealed.released_bins import Grid
 
 SCHEMA = "glassine.summary/1"
 

@@ -14,7 +14,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from glassine.domain import Domain
-from glassine.errors import InvalidModelError, InvalidParameterError, parameter
+from glassine.domain.attributes import Attribute, Integer, Real
+from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, parameter
 from glassine.formats import fingerprint
 from glassine.learners.additive.targets import Target, Training
 from glassine.learners.budget import certificate_of, check_number, guarantee_of
@@ -26,8 +27,8 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.release import Price
 from glassine.privacy.unit import PrivacyUnit
-from glassine.records.arrays import Array
-from glassine.records.columns import checked_columns
+from glassine.records.arrays import AnyArray, Array
+from glassine.records.columns import ConformedColumns, code_type, columns_of
 from glassine.records.cuts import Cuts, cuts_of
 from glassine.sealed.accounts import FitAccount
 from glassine.sealed.gaussian import asking_counts
@@ -354,3 +355,26 @@ def _digest(released: Mapping[str, tuple[int, ...]], stated: Mapping[str, Any]) 
     """Return the SHA-256 of what was released and of what it is about."""
     text = json.dumps([released, stated], sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+GAP = -3
+"""Code of a missing value that the attribute does not allow; no record keeps it."""
+
+
+def checked_columns(attributes: Mapping[str, Attribute], arrays: Mapping[str, AnyArray]) -> ConformedColumns:
+    """Return collected columns, or refuse those with a gap that their attribute does not allow."""
+    out: dict[str, AnyArray] = {}
+    for name, attribute in attributes.items():
+        if isinstance(attribute, Integer | Real):
+            # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bytes.
+            out[name] = np.asarray(arrays[name], dtype=np.float64) + 0.0
+            gaps = np.isnan(out[name])
+        else:
+            out[name] = np.asarray(arrays[name], dtype=code_type(attribute))
+            gaps = out[name] == GAP
+        if not attribute.missing and gaps.any():
+            raise InvalidDataError(
+                f"column {name!r} holds a missing value, NaN or infinity, which its attribute does not allow.",
+                remedy=f"Declare the attribute with {parameter('missing', True)}, or replace these values.",
+            )
+    return columns_of(attributes, out)

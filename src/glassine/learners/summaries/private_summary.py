@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from glassine.data.labels import target_name
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidParameterError, check_whole, parameter
@@ -52,14 +51,16 @@ from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.release import Price
+from glassine.records.alignment import target_name
 from glassine.sealed.accounts import FitAccount
-from glassine.sealed.binned import AdditiveRecords, Grid
+from glassine.sealed.binned import AdditiveRecords
 from glassine.sealed.door import seal
 from glassine.sealed.gaussian import GaussianOracle, asking_sums
 from glassine.sealed.oracle import Oracle
 from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata, Plan
-from glassine.sealed.residuals import Kernels
+from glassine.sealed.released_bins import Grid
+from glassine.sealed.sum_kernels import Kernels
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -28,8 +28,9 @@ from glassine.learners.summaries.released import (
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.certificate import Certificate
 from glassine.records.arrays import Array
-from glassine.sealed.binned import PARTS, Grid, Terms
-from glassine.sealed.gaussian import GaussianOracle, Portion, SumsOracle, SumsRelease
+from glassine.sealed.gaussian import GaussianOracle, SumsOracle
+from glassine.sealed.noisy_sums import Portion, SumsRelease
+from glassine.sealed.released_bins import PARTS, Grid, Terms
 from glassine.sealed.residuals import Distances, Lacking, Squares, Tables, there
 from glassine.sealed.sums import Moves
 

@@ -7,25 +7,17 @@ Only positive conjunctions are counted; negated literals follow by inclusion-exc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import chain
-from itertools import combinations as subsets
 from math import comb
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.compiling import compiled
-from glassine.data.count_table import counted
-from glassine.data.slices import Progress, cuts, run
-from glassine.domain import Binary, Category, Domain, Literal
-from glassine.errors import InvalidDataError, parameter
+from glassine.compiling.popcounts import popcount
+from glassine.compiling.slices import Progress, cuts, run
 from glassine.records.arrays import AnyArray, Ints
-from glassine.records.bits import BitSets, truths
-from glassine.records.cuts import cuts_of
+from glassine.records.bits import BitSets
+from glassine.records.subsets import binomials, rank
 
 CHUNK = 256
 """Words of one literal that are counted at a time: the rows of 75 literals then stay in the second-level cache."""
@@ -33,34 +25,6 @@ CHUNK = 256
 
 SLICES = 16
 """Pieces in which conjunctions of one size are counted."""
-
-
-class Popcount:
-    """Number of ones of a word: of compiled kernels one machine instruction, where there is one."""
-
-    @cached_property
-    def _numba_type_(self) -> Any:
-        # Built when a kernel that calls it is compiled: to import Numba takes longer than a small fit.
-        from numba.core import types
-        from numba.core.registry import cpu_target
-        from numba.extending import intrinsic
-
-        def ctpop(_context: Any, word: Any) -> tuple[Any, Any]:
-            def build(_ctx: Any, builder: Any, _signature: Any, args: Any) -> Any:
-                return builder.ctpop(args[0])
-
-            return types.uint64(word), build
-
-        instruction, context = intrinsic(ctpop), cpu_target.typing_context
-        context.refresh()
-        return context.resolve_value_type(instruction)
-
-    def __call__(self, word: Any) -> Any:
-        """Return the number of ones."""
-        return np.bitwise_count(word)
-
-
-popcount: Any = Popcount()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -105,33 +69,6 @@ class ConjunctionCounts:
         rest, others = literals[:at] + literals[at + 1 :], signs[:at] + signs[at + 1 :]
         both = (*signs[:at], True, *signs[at + 1 :])
         return self.signed(rest, others) - self.signed(literals, both)
-
-
-def rank(literals: tuple[int, ...]) -> int:
-    """Return the number of a conjunction among those of its size."""
-    return sum(comb(literal, i) for i, literal in enumerate(literals, start=1))
-
-
-def binomials(n: int, k: int) -> Ints:
-    """Return the table of binom(i, j) for i up to n and j up to k, shape (n + 1, k + 1)."""
-    return _pascal(n, k).copy()
-
-
-@lru_cache(maxsize=64)
-def _pascal(n: int, k: int) -> Ints:
-    return np.array([[comb(i, j) for j in range(k + 1)] for i in range(n + 1)], dtype=np.int64)
-
-
-def index_type(p: int) -> type[np.signedinteger[Any]]:
-    """Return the smallest type that numbers p literals."""
-    return np.int16 if p < 2**15 else np.int32
-
-
-def combinations(p: int, k: int) -> npt.NDArray[np.signedinteger[Any]]:
-    """Return all sets of k of p literals in the order of their ranks, shape (binom(p, k), k)."""
-    # Sets of decreasing members in the order of dictionaries, read backwards.
-    members = chain.from_iterable(subsets(range(p - 1, -1, -1), k))
-    return np.fromiter(members, index_type(p), comb(p, k) * k).reshape(comb(p, k), k)[::-1, ::-1].copy()
 
 
 def count_steps(bitsets: BitSets, d: int) -> int:
@@ -250,59 +187,6 @@ def _count_below(
         base[at] = base[at + 1] + binom[chosen[at], at]
         at -= 1
         chosen[at] = chosen[at + 1]
-
-
-def conjunction_counts(
-    frame: object, domain: Domain, literals: Sequence[Literal], d: int, *, target: str | None = None
-) -> ConjunctionCounts:
-    """Count the records in every conjunction of up to d public literals.
-
-    Records are first grouped by what the literals can distinguish.
-
-    Parameters
-    ----------
-    frame : data frame of any kind
-        The records, as for :meth:`CountTable.from_frame`; a lazy frame is grouped by its engine.
-    domain : Domain
-        The public domain of the literals' attributes and of the target.
-    literals : sequence of Literal
-        The literals, by whose places conjunctions are named.
-    d : int
-        Largest number of literals in a conjunction.
-    target : str, optional
-        A :class:`Category` or :class:`Binary` attribute whose classes are distinguished; missing and undeclared ones
-        are a last class. Without it all records are of one class.
-
-    Raises
-    ------
-    InvalidDataError
-        As for :meth:`CountTable.from_frame`; if the target is a number, or there is no literal.
-
-    Examples
-    --------
-    >>> from glassine.domain import Between, Integer, OneOf
-    >>> domain = Domain({"age": Integer(0, 99), "smoker": Binary(), "sick": Binary()})
-    >>> data = {"age": np.array([20, 41, 60]), "smoker": np.array([1, 0, 1]), "sick": np.array([0, 0, 1])}
-    >>> literals = [Between("age", lo=40), OneOf("smoker", (1,))]
-    >>> conjunction_counts(data, domain, literals, 2, target="sick").of((0, 1)).tolist()
-    [0, 1, 0]
-    """
-    if not literals:
-        raise InvalidDataError(
-            f"{parameter('literals')} must hold at least one literal, got none.", remedy="Give those to be counted."
-        )
-    cuts = cuts_of(literals, domain)
-    attributes = {name: domain[name] for name in domain if name in cuts or name == target}
-    columns, counts = counted(frame, attributes, cuts)
-    labels, n_classes = np.zeros(len(counts), dtype=np.int64), 1
-    if target is not None:
-        attribute = domain[target]
-        if not isinstance(attribute, Category | Binary):
-            raise InvalidDataError(f"a target must be a category or binary attribute, but {target!r} is a number.")
-        n_classes = (len(attribute.values) if isinstance(attribute, Category) else 2) + 1
-        labels = np.where(columns.codes[target] < 0, n_classes - 1, columns.codes[target]).astype(np.int64)
-    bitsets = BitSets.pack(truths(columns, [(literal,) for literal in literals]), labels, n_classes, counts)
-    return count_conjunctions(bitsets, d)
 
 
 def load_counting(n_classes: int) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache, update_wrapper
-from hashlib import sha256
 from threading import Lock
 from typing import Any
+
+from glassine.compiling.disk import LOADED, Traced, files_of_kernels
 
 STEPS = 150_000
 """Steps that a process interprets. They take about as long as importing Numba and loading kernels: a CPU second."""
@@ -18,8 +19,6 @@ LEFT = [STEPS]
 
 _INTERPRETED: ContextVar[bool] = ContextVar("interpreted", default=False)
 
-_LOADED: ContextVar[bool] = ContextVar("loaded", default=False)
-
 
 @contextmanager
 def loaded() -> Iterator[None]:
@@ -27,18 +26,18 @@ def loaded() -> Iterator[None]:
 
     What a private fit does with its records must not show how many they are: its kernels are loaded beforehand.
     """
-    token = _LOADED.set(True)
+    token = LOADED.set(True)
     try:
         yield
     finally:
-        _LOADED.reset(token)
+        LOADED.reset(token)
 
 
 @contextmanager
 def interpreted(steps: float) -> Iterator[None]:
     """Interpret the kernels that are called meanwhile, if they take few steps and those before them took few."""
     # The same functions run, and return the same bits. A first small fit compiles nothing; many in one process compile.
-    small = not _LOADED.get() and not _INTERPRETED.get() and steps <= LEFT[0]
+    small = not LOADED.get() and not _INTERPRETED.get() and steps <= LEFT[0]
     if not small:
         yield
         return
@@ -59,14 +58,14 @@ CREATION = Lock()
 """Two threads that call a kernel for the first time wait for one compilation, instead of compiling twice."""
 
 
-class Kernel:
+class Kernel(Traced):
     """A function that is compiled when it is first called, or when a kernel that calls it is compiled.
 
     Numba itself is imported no sooner: most commands call no kernel, and it takes longer to import than they run.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+        super().__init__(function)
         self._dispatcher: Any = None
         self._loaded: set[Any] = set()
         update_wrapper(self, function)
@@ -130,7 +129,7 @@ def _listen() -> None:
 
     class Start(event.Listener):
         def on_start(self, started: Any) -> None:
-            while HEARERS and not _LOADED.get():
+            while HEARERS and not LOADED.get():
                 HEARERS.pop()(started.data["dispatcher"].stats.cache_path)
 
         def on_end(self, ended: object) -> None:
@@ -138,64 +137,6 @@ def _listen() -> None:
 
     register: Any = event.register
     register("numba:compile", Start())
-
-
-def _parts(function: Callable[..., Any]) -> list[str]:
-    """Return what is compiled into a function: its code, that of the kernels that it calls, and their constants."""
-    parts, kernels = list[str](), dict[Kernel, None]()
-    reached = [function]
-    for one in reached:
-        code, names = one.__code__, one.__globals__
-        for value in (code.co_code, code.co_consts, *map(names.get, code.co_names)):
-            if isinstance(value, Kernel) and value not in kernels:
-                kernels[value] = None
-                reached.append(value._function)
-            else:
-                parts.append(repr(value if isinstance(value, bytes | tuple | int | float) else _names(value)))
-    return parts
-
-
-def _names(kind: Any) -> Any:
-    """Return the names of a named tuple's fields, given it or Numba's type of it, and of those of its fields."""
-    inner = getattr(kind, "types", ())
-    return getattr(kind, "_fields", getattr(kind, "fields", ())), [*map(_names, inner)] if inner else []
-
-
-@cache
-def _disk() -> Any:
-    """Return Numba's files of compiled functions, made safe: what was compiled of other code is not loaded."""
-    from numba.core import caching
-
-    base: Any = caching.FunctionCache
-
-    class Disk(base):  # type: ignore[misc]  # Numba's own is not typed
-        def _index_key(self, sig: Any, codegen: Any) -> Any:
-            # Numba compares a function's own file alone, and would keep old code of what it calls in others, or places
-            # of fields by names that others have now.
-            parts = [*_parts(self._py_func), *map(repr, map(_names, getattr(sig, "args", sig)))]
-            return (*super()._index_key(sig, codegen), sha256("\n".join(parts).encode()).hexdigest())
-
-        def load_overload(self, sig: Any, target_context: Any) -> Any:
-            try:
-                return super().load_overload(sig, target_context)
-            except Exception:
-                # Files that are cut off, or name a type that is called otherwise now, hold nothing: what is compiled
-                # next replaces them.
-                with suppress(OSError):
-                    self.flush()
-                return None
-
-        def save_overload(self, sig: Any, data: Any) -> None:
-            # One file for each signature: of two processes that compile at once neither writes into the other's.
-            name = f"{self._impl.filename_base}.{sha256(repr(sig).encode()).hexdigest()[:8]}"
-            self._cache_file._data_name_pattern = f"{name}.{{number:d}}.nbc"
-            if _LOADED.get():
-                return
-            # A full disk must not end a fit whose budget is charged.
-            with suppress(Exception):
-                super().save_overload(sig, data)
-
-    return Disk
 
 
 def _dispatcher(function: Callable[..., Any]) -> Any:
@@ -206,7 +147,7 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     compiling: Any = numba.njit
     dispatcher: Any = compiling(nogil=True, no_cfunc_wrapper=True)(function)
     with suppress(RuntimeError):
-        dispatcher._cache = _disk()(function)
+        dispatcher._cache = files_of_kernels()(function)
     return dispatcher
 
 
