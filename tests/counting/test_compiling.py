@@ -16,8 +16,7 @@ import pytest
 from numba.core.caching import IndexDataCacheFile
 
 import glassine
-from glassine import compiling
-from glassine.compiling import Kernel, compiled
+from glassine.compiling import Kernel, compiled, disk
 
 INNER = """
 from typing import NamedTuple
@@ -149,7 +148,7 @@ def test_all_that_is_compiled_into_a_kernel_is_compared() -> None:
         used = [function.__globals__.get(name) for name in function.__code__.co_names]
         modules = {value.__name__ for value in used if isinstance(value, type(os))}
         assert modules <= {"math", "numpy"}, "kernels are called by their own name"
-        assert " at 0x" not in "".join(compiling._parts(function)), "of every process the same"
+        assert " at 0x" not in "".join(disk._parts(function)), "of every process the same"
 
 
 def test_types_are_named_to_numba_once() -> None:

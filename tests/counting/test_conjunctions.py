@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine.data import slices
+from glassine.compiling import slices
 from glassine.records.bits import BitSets
 from glassine.records.conjunctions import CHUNK, ConjunctionCounts, count_conjunctions
 from glassine.records.subsets import binomials, combinations, rank

@@ -16,15 +16,14 @@ PACKAGE = ROOT / "src" / "glassine"
 BARRED = ("glassine.data.record_table", "glassine.records")
 """What reads or counts records."""
 
-PUBLIC = tuple(
-    f"glassine.records.{name}" for name in ("arrays", "columns", "cuts", "purpose", "schemas", "subsets")
-)
+PUBLIC = tuple(f"glassine.records.{name}" for name in ("arrays", "columns", "cuts", "purpose", "schemas", "subsets"))
 """Types, and what follows from a domain or a schema."""
 
 INSIDE = ("draws", "store", "ingest", "noisy_choice", "tree_sums", "last_splits")
 """Modules of the sealed room that a learner has no business with."""
 
 OPEN = {
+    "glassine.records.alignment": {"target_name"},
     "glassine.sealed.binned": {"AdditiveRecords"},
     "glassine.sealed.gaussian": {
         *("Drawing", "ExactSumsOracle", "GaussianOracle", "SumsOracle"),
@@ -85,7 +84,7 @@ def ways_around(sources: Mapping[str, str]) -> list[str]:
         name = f"glassine.{path.removesuffix('.py').replace('/', '.')}"
         for line, module in imported_modules(name, source, is_package=False):
             inside = any(module == f"glassine.sealed.{one}" for one in INSIDE)
-            if inside or (module.startswith(BARRED) and not module.startswith(PUBLIC)):
+            if inside or (module.startswith(BARRED) and not module.startswith(PUBLIC) and module not in OPEN):
                 found.append(f"{path}:{line}: imports {module}")
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.ImportFrom) and node.module in OPEN:
@@ -115,6 +114,7 @@ def test_sealed_learners_have_no_way_around_the_oracle(capsys: pytest.CaptureFix
         "from glassine.records.bits import BitSets",
         "from glassine.records import read",
         "from glassine.records.reading import read_settled",
+        "from glassine.records.alignment import listed",
         "from glassine.sealed.draws import laplace",
         "from glassine.sealed.store import Store",
         "def learn(oracle):\n    return oracle._Oracle__records",

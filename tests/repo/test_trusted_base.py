@@ -166,21 +166,21 @@ FORMS = ("csv", "parquet", "rows", "pandas", "persons")
 
 def _of_form(form: str) -> Any:
     """Fit the smallest learner to records in another form; of a file, some lines are odd."""
-    most = {"records_per_person": 2} if form == "persons" else {}
+    most: dict[str, Any] = {"records_per_person": 3} if form == "persons" else {}
     learner = PrivateGreedyRuleListClassifier(1, **COARSE, classes=CLASSES, **FIT, **most)
     if form == "rows":
         return learner.fit([list(row) for row in PEOPLE.drop("y").rows()], PEOPLE["y"].to_list())
     if form == "pandas":
         return learner.fit(PEOPLE.to_pandas(), "y")
     if form == "persons":
-        return learner.fit(PEOPLE, "y", persons=[f"p{i // 3}" for i in range(N)])
+        return learner.fit(PEOPLE, "y", persons=[f"p{i // 2}" for i in range(N)])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"people.{form}"
         if form == "parquet":
             PEOPLE.write_parquet(path)
         else:
             head, *lines = PEOPLE.write_csv().splitlines()
-            path.write_text("\n".join([head, '"' + lines[0], lines[1] + ",7", *lines[2:]]) + "\n")
+            path.write_text("\n".join([head, '"4"0,1.5,f,n', lines[1] + ",7", *lines[2:]]) + "\n")
         return learner.fit(RecordsFile(path=path), "y")
 
 
