@@ -19,7 +19,7 @@ from glassine.errors import GlassineError, InvalidDataError
 from glassine.privacy import accounting
 from glassine.privacy.accounting import Event, Parallel, Selection
 from glassine.privacy.randomness import Randomness
-from glassine.sealed import quantiles
+from glassine.sealed import quantile_levels, quantiles
 from glassine.sealed.attribute_quantiles import private_quantiles_of_attributes
 from glassine.sealed.exact_quantiles import quantile_distribution
 from glassine.sealed.quantile_levels import quantile_events
@@ -52,7 +52,7 @@ def test_the_loss_stays_within_epsilon(number: int, epsilon: float) -> None:
 
 
 def test_a_budget_spent_on_every_level_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quantiles, "_part", lambda number, epsilon: Fraction(epsilon))
+    monkeypatch.setattr(quantiles, "level_part", lambda number, epsilon: Fraction(epsilon))
     assert worst_loss(lambda column: quantile_distribution(column, CANDIDATES, 2, 1)) > 1.1
 
 
