@@ -19,7 +19,7 @@ from glassine.errors import GlassineError, InvalidDataError
 from glassine.privacy import accounting
 from glassine.privacy.accounting import Event, Parallel, Selection
 from glassine.privacy.randomness import Randomness
-from glassine.sealed import quantile_levels, quantiles
+from glassine.sealed import quantiles
 from glassine.sealed.attribute_quantiles import private_quantiles_of_attributes
 from glassine.sealed.exact_quantiles import quantile_distribution
 from glassine.sealed.quantile_levels import quantile_events
