@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +18,15 @@ from scipy import stats
 
 from glassine.errors import GlassineError, InvalidDataError
 from glassine.privacy import accounting
-from glassine.privacy.accounting import Event, Parallel, Selection
+from glassine.privacy.accounting import Parallel, Selection
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.unit import RECORD
 from glassine.sealed import quantiles
-from glassine.sealed.attribute_quantiles import private_quantiles_of_attributes
+from glassine.sealed.accounts import Allowance
 from glassine.sealed.exact_quantiles import quantile_distribution
 from glassine.sealed.quantile_levels import quantile_events
 from glassine.sealed.quantiles import private_quantiles, quantile_log_weights
+from glassine.sealed.queries import Quantiles
 
 UNIVERSE = (0.0, 1.0, 2.0, 3.0)
 CANDIDATES = (0.0, 0.5, 1.0, 2.0)
@@ -127,16 +130,27 @@ def test_empty_data_are_uniform() -> None:
     assert private_quantiles([1, 2], [1, 2], 0, 1, Randomness.of(0)) == ((), ())
 
 
+class Columns:
+    """Numbers by name, as a query asks for them."""
+
+    def __init__(self, columns: dict[str, list[float]]) -> None:
+        self.columns = columns
+
+    def numbers(self, name: str, cuts: object = None) -> tuple[npt.NDArray[np.float64], None]:
+        return np.array(self.columns[name], dtype=float), None
+
+
 def test_attributes_share_epsilon() -> None:
-    columns: dict[str, npt.ArrayLike] = {"a": np.arange(1000), "b": [0, 1] * 500, "c": np.arange(1000) * 2}
-    candidates: dict[str, list[float]] = {"a": list(range(100, 1000, 100)), "b": [0], "c": [500, 1000, 1500]}
-    thresholds, events = private_quantiles_of_attributes(columns, candidates, 1, 1, Randomness.of(43))
-    assert thresholds == {"a": (500,), "b": (0,), "c": (1000,)}
+    columns = {"a": list(np.arange(1000.0)), "b": [0.0, 1.0] * 500, "c": list(np.arange(1000.0) * 2)}
+    points = {"a": tuple(range(100, 1000, 100)), "b": (0,), "c": (500, 1000, 1500)}
+    query = Quantiles(points={name: tuple(map(float, own)) for name, own in points.items()}, number=1)
+    whole = Allowance(epsilon=Fraction(1), total=Fraction(1), unit=RECORD)
+    records: Any = Columns(columns)
+    assert query.draw(records, whole, Randomness.of(43), None) == {"a": (500,), "b": (0,), "c": (1000,)}
+    events = query.events(whole)
     assert accounting.epsilon(events) == pytest.approx(1, abs=1e-12)
-    names: list[str] = [event.name for event in events]
-    assert names == ["quantiles of a, level 1", "quantiles of c, level 1"]
-    nothing: tuple[dict[str, tuple[float, ...]], tuple[Event, ...]] = ({}, ())
-    assert private_quantiles_of_attributes({}, {}, 1, 1, Randomness.of(43)) == nothing
+    assert [event.name for event in events] == ["quantiles of a, level 1", "quantiles of c, level 1"]
+    assert Quantiles(points={}, number=1).events(whole) == ()
 
 
 def test_impossible_parameters_are_refused() -> None:
@@ -153,8 +167,6 @@ def test_impossible_parameters_are_refused() -> None:
     for epsilon in (0, -1, math.nan):
         with pytest.raises(GlassineError, match="epsilon must be"):
             private_quantiles([1], [1, 2], 1, epsilon, stream)
-    with pytest.raises(GlassineError, match="must name the same attributes"):
-        private_quantiles_of_attributes({"a": [1]}, {"b": [1]}, 1, 1, stream)
 
 
 @pytest.mark.parametrize("times", [[1, -1], [1], [[1, 1]]])

@@ -7,7 +7,7 @@ import math
 import platform
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -29,7 +29,6 @@ from glassine.codec import Codec, Field, optional, record
 from glassine.comparison.candidates import CANDIDATES, CONSTANT, Shape
 from glassine.comparison.comparison_results import NO_PARTS, Comparison, Figures, Kind, Result, Row
 from glassine.comparison.seeded_splits import Labelled, NumberTarget, Sides, read_labelled
-from glassine.compiling.slices import Progress
 from glassine.data.labels import Sample
 from glassine.data.record_table import columns
 from glassine.data.results_folder import ResultKind, RunStore
@@ -256,7 +255,7 @@ def compare(
     persons: object = None,
     task: Task | None = None,
     folder: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """Return how learners do on the same seeded splits: errors on held-out records, bits learned, vulnerability.
 
@@ -363,7 +362,7 @@ def compare(
 
 
 def _run(
-    records: Labelled, task: Task, shape: Shape, results: dict[Any, Result], progress: Progress | None
+    records: Labelled, task: Task, shape: Shape, results: dict[Any, Result], progress: Callable[[int, int], None] | None
 ) -> Iterator[Result]:
     steps = task.steps
     sides: Sides | None = None
