@@ -92,7 +92,8 @@ def charge_command(
 ) -> None:
     """Charge a release that other software makes, before it is made. glassine fit charges its own.
 
-    Exit status: 0 when it was charged, 2 if not: release nothing then.
+    Exit status: 0 when it was charged, 2 if not: release nothing then. It is 2 as well where the answer could not be
+    written, and standard error says what stays charged.
     """
     from glassine.privacy.unit import RECORD
 
