@@ -116,8 +116,16 @@ class Smaller:
 
 def smaller(learner: Learner, domain: Domain, n_classes: int) -> Smaller | None:
     """Return what makes a fit in a domain small enough; None if neither memory nor time is the reason."""
+    costs: dict[tuple[tuple[str, ...], tuple[tuple[str, Any], ...]], tuple[float, float]] = {}
 
     def cost(names: list[str], **changes: Any) -> tuple[float, float]:
+        # Columns are ranked and left out one after another: the same ones come several times.
+        key = tuple(names), tuple(changes.items())
+        if key not in costs:
+            costs[key] = summed(names, changes)
+        return costs[key]
+
+    def summed(names: list[str], changes: Mapping[str, Any]) -> tuple[float, float]:
         made = copy.copy(learner)
         for name, value in changes.items():
             setattr(made, name, value)
