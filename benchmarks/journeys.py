@@ -6,6 +6,9 @@ tool then proposes is run in a shell, its places filled in by what this person h
 three steps deep. A domain that a person must make public is made so where the tool says so, and not before. The log
 holds every command with its exit status and output. The exit status is 1 if a proposed command was refused (status 2),
 or if a copy that was made as advised is not within policy.
+
+GLASSINE_DATA names the folder of the datasets: Adult, German credit and Telco. It needs pandas, pyarrow and skops
+beside Glassine, as in the environment of requirements/dev.txt.
 """
 
 from __future__ import annotations

@@ -24,6 +24,8 @@ BASELINES = {
 }
 """What each measure is compared with."""
 
+NO_SHARES = "a leaf or an outcome has no published probability."
+
 Measured = dict[str, dict[str, float | None]]
 
 
@@ -66,8 +68,8 @@ def changed(before: Measured, after: Measured) -> Measured:
 def sentences(measures: Mapping[str, Mapping[str, float | None]], records: str = "data") -> list[str]:
     """Return a line a measure that has a value, and which ones have none.
 
-    >>> sentences({"auroc": {"before": 0.81, "after": None, "baseline": 0.5}})
-    ['AUROC on the data before: 0.8100; after: none; chance: 0.5000.']
+    >>> sentences({"auroc": {"before": 0.81, "after": None, "baseline": 0.5}})[0].partition("0.5000. ")[2]
+    'After: none, as a leaf or an outcome has no published probability.'
     >>> sentences({"auroc": {"value": None, "baseline": 0.5}, "log_loss": {"value": None, "baseline": 0.69}})
     ['AUROC and log loss: none, as not every outcome of the data has a published probability.']
     """
@@ -79,9 +81,12 @@ def sentences(measures: Mapping[str, Mapping[str, float | None]], records: str =
             lacking.append(NAMES[name] if not lacking else NAMES[name].lower())
             continue
         digits = ".6g" if name == "rmse" else ".4f"
-        each = ["none" if value is None else f"{value:{digits}}" for value in values.values()]
-        own = f" before: {each[0]}; after: {each[1]}" if "before" in values else f": {each[0]}"
-        out.append(f"{NAMES[name]} on the {records}{own}; {BASELINES[name]}: {each[-1]}.")
+        each = {key: f"{value:{digits}}" for key, value in values.items() if value is not None}
+        own = "; ".join(f"{key}: {each[key]}" for key in ("before", "after") if key in each)
+        own = f" {own}" if own else f": {each['value']}"
+        silent = next((key for key in ("before", "after") if key in values and key not in each), "")
+        why = f" {silent.capitalize()}: none, as {NO_SHARES}" if silent else ""
+        out.append(f"{NAMES[name]} on the {records}{own}; {BASELINES[name]}: {each['baseline']}.{why}")
     if lacking:
         out.append(f"{' and '.join(lacking)}: none, as not every outcome of the {records} has a published probability.")
     return out
