@@ -40,7 +40,9 @@ MEASURE = """
 import resource, sys, time
 from pathlib import Path
 from glassine import Domain
-path, domain = Path(sys.argv[1]), Domain.read(sys.argv[2])
+# Until the one reader, it was called from_json.
+path, domain = Path(sys.argv[1]), getattr(Domain, "read", None) or Domain.from_json
+domain = domain(sys.argv[2])
 {reader}
 times = []
 for one in (columns, columns, columns, table, table, table):

@@ -309,3 +309,18 @@ def test_numbers_that_python_alone_reads_are_texts(tmp_path: Path, run: Run) -> 
     done = run("domain", "infer", "people.csv", cwd=tmp_path)
     assert done.status == 0, done.err
     assert "numbers but for" not in done.err
+
+
+def test_a_draft_says_which_texts_are_read_as_missing(tmp_path: Path, run: Run) -> None:
+    """All but empty fields, and all but those that were stated, whose meaning nobody has to be told."""
+    rows = [
+        f"{30 + i % 9},{'?' if i == 5 else 'ab'[i % 2]},{'NA' if i == 7 else i % 5},{'' if i == 9 else i % 3}"
+        for i in range(N)
+    ]
+    (tmp_path / "people.csv").write_text("\n".join(["age,job,n,m", *rows]) + "\n")
+    done = run("domain", "infer", "people.csv", cwd=tmp_path)
+    assert "glassine: job: `?` is read as missing. To keep it as a value of a category, list it" in done.err
+    assert "glassine: n: `NA` is read as missing." in done.err
+    assert done.err.count("read as missing") == 2
+    stated = run("domain", "infer", "people.csv", "--missing", "?,NA", cwd=tmp_path)
+    assert "read as missing" not in stated.err

@@ -75,7 +75,7 @@ NAMES_AND_SHAPES = (
     "y names a column, so X must be a data frame",
     "columns must be named by strings",
     "the columns of X must have different names",
-    "0 feature(s) found",
+    "the records have no column",
     "features, but",
     "the columns of X are not the attributes",
     "columns without names, but the domain has",

@@ -9,12 +9,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from pyarrow import parquet
 
 from glassine import Category, Domain, Integer, Ledger
-from glassine.errors import BudgetExceededError, InvalidDataError, ReleaseFailedError, UnreadableFileError
+from glassine.errors import (
+    BudgetExceededError,
+    CostLimitError,
+    InvalidDataError,
+    ReleaseFailedError,
+    UnreadableFileError,
+)
 from glassine.learners import PrivateTreeClassifier
 from glassine.records import files, schema
 from glassine.records.headers import RecordsFile
+from glassine.resources import Budget
 from glassine.sealed import ingest
 from glassine.sealed.store import HeldIntake
 
@@ -57,15 +65,71 @@ def test_a_file_is_opened_once_and_after_the_charge(tmp_path: Path, monkeypatch:
 
 
 def test_what_is_wrong_below_the_header_is_one_error_after_the_charge(tmp_path: Path) -> None:
-    file = file_of(tmp_path / "x.csv")
-    pl.DataFrame({"age": [30], "job": ["a"], "ill": ["no"]}).write_parquet(tmp_path / "x.parquet")
-    data = bytearray((tmp_path / "x.parquet").read_bytes())
-    data[4:40] = bytes(36)
-    (tmp_path / "x.parquet").write_bytes(data)
+    """Of a page without a checksum, what is wrong with its values is seen when they are read."""
+    file = parquet_of(tmp_path / "x.parquet")
+    damage_page(file.path, header=False)
     with pytest.raises(ReleaseFailedError) as raised:
-        tree().fit(RecordsFile(path=tmp_path / "x.parquet", declared=file.declared), "ill")
+        tree().fit(file, "ill")
     assert raised.value.__cause__ is None
     assert raised.value.__context__ is None
+
+
+def parquet_of(path: Path, n: int = 40, long: str = "zz", **options: Any) -> RecordsFile:
+    """Write records as Parquet, of which one may have a long text."""
+    rows = {
+        "age": [30 + i % 20 for i in range(n)],
+        "job": [long, *"ab" * (n // 2)][:n],
+        "ill": ["no", "yes"] * (n // 2),
+    }
+    parquet.write_table(pl.DataFrame(rows).to_arrow(), path, **options)
+    return RecordsFile(path=path, declared={name: DOMAIN[name] for name in DOMAIN})
+
+
+def damage_page(path: Path, *, header: bool) -> None:
+    """Change bytes of the first page of the first column: of its header, or the last of what it holds."""
+    column = parquet.read_metadata(path).row_group(0).column(0)
+    start = column.dictionary_page_offset or column.data_page_offset
+    end = start + column.total_compressed_size
+    data = bytearray(path.read_bytes())
+    place = slice(start, start + 8) if header else slice(end - 4, end)
+    data[place] = bytes(255 - byte for byte in data[place])
+    path.write_bytes(data)
+
+
+def csv_of(path: Path, n: int = 40, long: str = "zz") -> RecordsFile:
+    lines = (f"{30 + i % 20},{long if i == 0 else 'ab'[i % 2]},{('no', 'yes')[i % 2]}" for i in range(n))
+    return file_of(path, "age,job,ill\n" + "\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("wrong", ["header", "checksum", "rows of Parquet", "rows of CSV"])
+def test_what_size_and_form_of_a_file_say_is_refused_before_the_charge(tmp_path: Path, wrong: str) -> None:
+    ledger = Ledger(tmp_path / "budget.sqlite")
+    ledger.budget("people", 0.6)
+    if wrong == "rows of CSV":
+        file = csv_of(tmp_path / "x.csv", 20_000)
+    else:
+        file = parquet_of(tmp_path / "x.parquet", 20_000, write_page_checksum=wrong == "checksum")
+    limit = 200_000 if wrong.startswith("rows") else 4e9
+    if not wrong.startswith("rows"):
+        damage_page(file.path, header=wrong == "header")
+    expected = CostLimitError if wrong.startswith("rows") else UnreadableFileError
+    with Budget(memory=limit).applied(), pytest.raises(expected) as raised:
+        tree(ledger=ledger, dataset="people").fit(file, "ill")
+    assert "20,000" not in str(raised.value)
+    assert ledger.spent("people") == 0
+
+
+@pytest.mark.parametrize("kind", ["CSV", "Parquet", "Parquet without a dictionary"])
+def test_one_long_text_fails_no_private_fit(tmp_path: Path, kind: str) -> None:
+    """It is one record's: with and without it, a fit of a small memory limit has the same outcome."""
+    options = {"use_dictionary": False} if kind != "Parquet" else {}
+    for long in ("zz", "z" * 3_000_000):
+        if kind == "CSV":
+            file = csv_of(tmp_path / "x.csv", long=long)
+        else:
+            file = parquet_of(tmp_path / "x.parquet", long=long, **options)
+        with Budget(memory=1e6).applied():
+            assert tree().fit(file, "ill").model_ is not None
 
 
 @pytest.mark.parametrize(

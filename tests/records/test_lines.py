@@ -13,6 +13,7 @@ import pytest
 
 from glassine import Category
 from glassine.data.csv_records import texts_of
+from glassine.data.sources import read_table
 from glassine.domain import Attribute
 from glassine.errors import InvalidParameterError, UnreadableFileError
 from glassine.records.headers import LINE_BY_LINE, CsvDialect, RecordsFile, open_text
@@ -233,3 +234,27 @@ def test_only_a_blank_may_follow_a_separator(separator: str) -> None:
 def test_columns_of_a_file_without_a_header_have_different_names() -> None:
     with pytest.raises(InvalidParameterError, match="'a' stands twice"):
         CsvDialect(names=("a", "a"))
+
+
+@pytest.mark.parametrize("line", [b"34,5,no,", b"34,5,no,,,", b'"34",5,no,'])
+@pytest.mark.parametrize("header", [b"age,bp,sick", b"age,bp,sick,"])
+@pytest.mark.parametrize("n_trailing", [0, 3, 9])
+def test_an_empty_field_too_many_is_odd_unless_header_or_most_lines_have_it(
+    line: bytes, header: bytes, n_trailing: int, tmp_path: Path
+) -> None:
+    """A decimal comma makes one field two: behind it the others have moved, and an empty last one is too many."""
+    path = tmp_path / "a.csv"
+    others = [b"40,7,yes" + (b"," * line[-3:].count(b",") if i < n_trailing else b"") for i in range(9)]
+    path.write_bytes(b"\n".join([header, line, *others]) + b"\n")
+    file = RecordsFile(path=path)
+    fits = line.endswith(b"no,") and header.endswith(b",")
+    table = read_table(file, Purpose.AUDIT)
+    odd = 0 if fits or n_trailing == 9 else n_trailing + 1
+    assert (0 if table.lines is None else int((table.lines == LineFlag.RAGGED).sum())) == odd
+    if odd:
+        with pytest.raises(UnreadableFileError, match=r"line 2 has \d fields, and the header has 3"):
+            read_table(file, Purpose.ORDINARY)
+    else:
+        assert len(read_table(file, Purpose.ORDINARY)) == 10
+    # Of a private fit each line is a record, whatever the others are.
+    assert len(read_table(file, Purpose.PRIVATE)) == 10

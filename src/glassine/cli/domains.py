@@ -39,7 +39,7 @@ from glassine.domain.toml import FILL_IN, SCHEMA
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError, worded
 from glassine.files import write_text
 from glassine.records.columns import values_of
-from glassine.records.headers import RecordsFile
+from glassine.records.headers import RecordsFile, open_text
 from glassine.records.purpose import Purpose
 from glassine.records.scalars import written_twice
 
@@ -142,6 +142,7 @@ def infer_command(
         remarked = remarks(table.restrict(domain.names))
     for name, reason in undeclared.items():
         tell(f"glassine: {name}: left out: {reason}")
+    _tell_of_gaps(data, written, domain, table)
     # Of free text, the remark says enough; of another column whose values recur, the line below says so.
     repeated = {one.column: one for one in repeats(table) if "free text" not in remarked.get(one.column, "")}
     first = {name: text for name, text in remarked.items() if name not in repeated or "identifier?" not in text}
@@ -398,6 +399,26 @@ def _tell_of_lines(data: Path, written: RecordsFileOptions, declared: Domain, ta
             f"glassine: a private fit, which reads each line alone, reads {plural(n, 'record')} of {data} otherwise: "
             "with a line break within quotes, a quote that is not closed, or a carriage return within a line. Write "
             "the records as Parquet for it."
+        )
+
+
+def _tell_of_gaps(data: Path, written: RecordsFileOptions, drafted: Domain, table: RecordTable) -> None:
+    """Say which texts of a file were read as missing values without having been stated as such."""
+    from glassine.data.csv_records import gap_texts
+
+    names = [name for name in drafted if drafted[name].missing]
+    if table.source is None or table.source.typed or not names or not data.is_file():
+        return
+    text = open_text(RecordsFile(path=data, dialect=written.dialect), data.read_bytes(), {}, purpose=Purpose.AUDIT)
+    columns: dict[tuple[str, ...], list[str]] = {}
+    for name, texts in gap_texts(text, names).items():
+        if own := tuple(gap for gap in texts if gap not in written.dialect.stated(name)):
+            columns.setdefault(own, []).append(name)
+    for own, alike in columns.items():
+        said = " and ".join(f"`{gap}`" for gap in own)
+        tell(
+            f"glassine: {_listed(alike)}: {said} {'is' if len(own) == 1 else 'are'} read as missing. To keep "
+            f"{'it' if len(own) == 1 else 'one'} as a value of a category, list it among the values."
         )
 
 

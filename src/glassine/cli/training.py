@@ -154,7 +154,15 @@ def public_parameters(
     """Return the domain of the attributes without target and persons, and of a classifier the public classes."""
     # declared are domain and, of a classifier, classes as its parameters.
 
-    others = None if domain is None else domain.restrict([name for name in domain if name not in (target, person)])
+    others = None
+    if domain is not None:
+        names = [name for name in domain if name not in (target, person)]
+        if not names:
+            raise InvalidDataError(
+                f"the domain declares no attribute but the target {target!r}.",
+                remedy="Declare a column that can predict it.",
+            )
+        others = domain.restrict(names)
     if "classes" not in declared:
         return {"domain": others}
     category = None if domain is None or target not in domain else domain[target]

@@ -222,6 +222,11 @@ def read_labelled(
     exclude: Sequence[str] = (),
 ) -> Labelled:
     """Return the records, as far as the domain declares them, and their classes or numbers."""
+    if not isinstance(target, str):
+        raise InvalidDataError(
+            f"{parameter('target')} must be the name of a column of the records, got {type(target).__name__}.",
+            remedy="Add it to the records as a column.",
+        )
     whose: Persons | None = None
     if persons is not None:
         if isinstance(persons, str) and persons == target:

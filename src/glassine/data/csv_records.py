@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
+from glassine.domain.prefixes import GAP_TEXTS
 from glassine.errors import UnreadableFileError, parameter
 from glassine.records.headers import decoded, in_utf8
 from glassine.records.lines import BLANK, DelimitedText, LineFlag, LineFlags
@@ -46,16 +47,31 @@ def read_lines(text: DelimitedText) -> tuple[pl.DataFrame, LineFlags | None]:
     """
     blocks = list(text.blocks())
     if text.purpose is not Purpose.PRIVATE and any(differs(text, flags) for _, flags in blocks):
-        odd = np.concatenate([flags for _, flags in blocks]) & _odd(text)
+        flags = np.concatenate([flags for _, flags in blocks])
+        trailing = (flags & LineFlag.TRAILING) > 0
+        # Where most lines end in separators, these mean nothing. At the end of few, a field may have been two.
+        moved = bool(2 * np.count_nonzero(trailing) <= len(trailing))
+        odd = np.where(trailing & moved, flags | LineFlag.RAGGED.value, flags) & _odd(text)
         if text.purpose is Purpose.ORDINARY or 2 * np.count_nonzero(odd) >= len(odd) or _may_join(text):
-            return _AsCsv(text).read()
+            return _AsCsv(text, moved=moved).read()
         return pl.concat([frame for frame, _ in blocks], rechunk=False), odd.astype(np.uint8)
     return pl.concat([frame for frame, _ in blocks], rechunk=False) if blocks else _frame(text, []), None
 
 
+def gap_texts(text: DelimitedText, names: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the texts of some columns that are read as missing though they are not empty, such as ``?``, by column."""
+    seen: dict[str, set[str]] = {}
+    for frame, _ in text.blocks():
+        for name in names:
+            own = frame[name].filter(frame[name].is_in([gap for gap in GAP_TEXTS if gap]))
+            seen.setdefault(name, set()).update(own.unique().to_list())
+    return {name: tuple(sorted(texts)) for name, texts in seen.items() if texts}
+
+
 def differs(text: DelimitedText, flags: LineFlags) -> bool:
     """Return whether CSV may have other records than lines that are read alone, or refuse one of them."""
-    return bool((flags & _odd(text)).any())
+    trailing = (flags & LineFlag.TRAILING) > 0
+    return bool((flags & _odd(text)).any() or (trailing.any() and not trailing.all()))
 
 
 def _odd(text: DelimitedText) -> int:
@@ -78,6 +94,7 @@ class _AsCsv:
     """A reader of records as CSV has them, and of a line alone where CSV has none."""
 
     text: DelimitedText
+    moved: bool  # Whether empty fields behind the last column say that others have moved
     # Of what is wrong, the line is said, and never what it holds.
     fault: UnreadableFileError | None = None  # The first
     widths: Counter[int] = field(default_factory=Counter)  # Fields of lines with more or fewer than the header
@@ -133,7 +150,7 @@ class _AsCsv:
 
     def _row(self, fields: list[str], line: int, *, repaired: bool) -> tuple[list[str | None], LineFlag]:
         flag, width = LineFlag(0), len(self.text.names)
-        if len(fields) < width or any(fields[width:]):
+        if self.text.width_flag(fields) & (LineFlag.RAGGED | (LineFlag.TRAILING if self.moved else 0)):
             flag |= LineFlag.RAGGED
             self.widths[len(fields)] += 1
             n = "1 field" if len(fields) == 1 else f"{len(fields):,} fields"

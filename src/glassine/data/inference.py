@@ -13,9 +13,9 @@ from glassine.domain.attributes import Attribute, Binary, Category, Integer, Rea
 from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError
-from glassine.records.arrays import AnyArray, Array, extremes
+from glassine.records.arrays import AnyArray, Array
 
-__all__ = ["draft", "infer_domain"]
+__all__ = ["draft", "extremes", "infer_domain"]
 
 MAX_DECIMALS = 9
 
@@ -29,6 +29,17 @@ CALENDARS = tuple(
     )
 )
 """Names whose order everyone knows, by their places."""
+
+SHORT = 64
+"""Values up to which Python finds the ends of a column faster than NumPy starts to look."""
+
+
+def extremes(values: AnyArray) -> tuple[Any, Any]:
+    """Return the least and the largest of numbers, shape (n,), n at least 1, as Python's."""
+    if len(values) > SHORT and values.dtype.kind != "O":
+        return values.min().item(), values.max().item()
+    listed = values.tolist()
+    return min(listed), max(listed)
 
 
 def _in_order(values: Iterable[Any]) -> tuple[Any, ...]:

@@ -73,6 +73,15 @@ def column_of(y: object) -> AnyArray:
     return out
 
 
+def check_attributes(names: Sequence[object], target: str = "") -> None:
+    """Raise InvalidDataError unless records have a column besides the target and the persons."""
+    if not len(names):
+        raise InvalidDataError(
+            f"the records have no column but the target {target!r}." if target else "the records have no column.",
+            remedy="Add a column that can predict it." if target else "Add one.",
+        )
+
+
 def check_lengths(n_records: int, n_targets: int) -> None:
     """Raise InvalidDataError, without numbers, unless there is one target per record."""
     if n_records != n_targets:

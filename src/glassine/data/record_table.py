@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import narwhals as nw
 import numpy as np
@@ -18,7 +18,16 @@ from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.records.cells import Coded, FlagArray, Plain
 from glassine.records.columns import read_only
-from glassine.records.containers import Opened, batches, is_distributed, opened_frame, signed_relation
+from glassine.records.containers import (
+    Opened,
+    are_mappings,
+    are_rows,
+    batches,
+    is_distributed,
+    opened_frame,
+    schema,
+    signed_relation,
+)
 from glassine.records.lines import LineFlags
 from glassine.records.values import as_declared, as_they_are
 
@@ -231,9 +240,21 @@ def frame_of(data: object) -> Frame | None:
     return opened
 
 
-def as_table(data: object) -> RecordTable:
-    """Return any data frame as a table; a lazy one is collected, a table stays the same."""
-    return data if isinstance(data, RecordTable) else RecordTable(collect(opened_frame(data)))
+def as_table(data: object, names: Sequence[str] | None = None) -> RecordTable:
+    """Return records as a table; a lazy frame is collected, a table stays the same.
+
+    Columns of an array or of rows have no names: they are ``names``, in this order.
+    """
+    if isinstance(data, RecordTable):
+        return data
+    if isinstance(data, np.ndarray | Mapping) or are_rows(data) or are_mappings(data):
+        own = schema(data).names or names
+        if own is None:
+            raise InvalidDataError(
+                f"the columns of {type(data).__name__} have no names.", remedy="Pass a data frame, or arrays by name."
+            )
+        return table_of(data, own)
+    return RecordTable(collect(opened_frame(data)))
 
 
 def table_of(records: object, names: Sequence[str]) -> RecordTable:
@@ -311,7 +332,8 @@ def _together(frame: nw.DataFrame[Any]) -> dict[str, AnyArray]:
 
 def columns(frame: object) -> dict[str, AnyArray]:
     """Return the columns of any frame as NumPy arrays, shape (n,); gaps are NaN in numbers and None elsewhere."""
-    return frame if isinstance(frame, dict) else as_table(frame).arrays
+    read = isinstance(frame, dict) and all(type(column) is np.ndarray for column in frame.values())
+    return cast("dict[str, AnyArray]", frame) if read else as_table(frame).arrays
 
 
 def collect(frame: Frame) -> nw.DataFrame[Any]:

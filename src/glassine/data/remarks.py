@@ -25,11 +25,12 @@ from glassine.data.identifiers import (
     whole_numbers,
     written_numbers,
 )
+from glassine.data.inference import extremes
 from glassine.data.person_counts import plain
 from glassine.data.record_table import columns
 from glassine.domain.literals import is_missing
 from glassine.errors import Text, parameter
-from glassine.records.arrays import AnyArray, extremes
+from glassine.records.arrays import AnyArray
 from glassine.records.headers import DATE
 
 __all__ = ["header_values", "remarks"]

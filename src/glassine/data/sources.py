@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from glassine.data.csv_records import differs, read_lines, texts_of
+from glassine.data.memory_limits import check_parquet, check_text, check_texts
 from glassine.data.record_table import ParsedFile, RecordTable
 from glassine.domain import Domain
 from glassine.domain.attributes import Attribute
@@ -18,7 +19,6 @@ from glassine.errors import InvalidDataError
 from glassine.records.column_types import inferred, typed
 from glassine.records.files import as_written, contents, read_parquet
 from glassine.records.headers import CsvDialect, RecordsFile, check_declared, open_text
-from glassine.records.limits import check_parquet, check_text
 from glassine.records.lines import BLOCK, WINDOWS, DelimitedText, LineFlags
 from glassine.records.purpose import Purpose
 from glassine.tables.table_forms import check_form
@@ -70,7 +70,9 @@ def read_table(
     lines = None
     if typed:
         kinds = check_parquet(data, path, purpose)
-        frame = read_parquet(data, file, purpose, declared, None if kinds is None else _flat(kinds, declared, path))
+        flat = None if kinds is None else _flat(kinds, declared, path)
+        frame = read_parquet(data, file, purpose, declared, flat)
+        check_texts(frame, path, purpose)
         dialect.check_columns(frame.columns, path)
     else:
         text = open_text(file, data, declared, purpose=purpose)

@@ -181,8 +181,13 @@ class Scored:
         Raises
         ------
         InvalidDataError
-            If targets or weights have the index of the records in another order, or another index.
+            If targets or weights have the index of the records in another order, or another index; if ``y`` is a name.
         """
+        if isinstance(y, str):
+            raise InvalidDataError(
+                f"{parameter('y')} must hold the true classes or numbers, got the name {y!r}.",
+                remedy="Pass the column itself, and leave it out of X.",
+            )
         check_alignment(X, y=y, sample_weight=sample_weight)
         by_position: Any = super()
         return float(by_position.score(X, y, sample_weight=sample_weight))

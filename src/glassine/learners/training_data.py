@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from glassine.data.count_table import CountTable
-from glassine.data.labels import index_of
+from glassine.data.labels import check_attributes, index_of
 from glassine.data.record_table import RecordTable, collected, frame_of
 from glassine.domain import Domain, Integer, Literal, Real
 from glassine.domain.attributes import Scalar
@@ -60,7 +60,9 @@ def pop_target(X: object, target: str, domain: Domain | None) -> tuple[Any, Any]
         ) from None
     if target not in table.names:
         raise InvalidDataError(f"data lack the target column {target!r}.", remedy="Add or rename it.")
-    return table.restrict(name for name in table.names if name != target), table.frame[target].to_native()
+    others = [name for name in table.names if name != target]
+    check_attributes(others, target)
+    return table.restrict(others), table.frame[target].to_native()
 
 
 def named(
@@ -102,8 +104,7 @@ def named(
         raise InvalidDataError(
             "Found array with 0 sample(s) while a minimum of 1 is required.", remedy="Check the data."
         )
-    if not names:
-        raise InvalidDataError("0 feature(s) found while a minimum of 1 is required.", remedy="Check the data.")
+    check_attributes(names)
     name_features(estimator, names)
     return names, table
 
@@ -180,8 +181,7 @@ def name_columns(estimator: object, X: Any, target: str, domain: Domain) -> Doma
     names = tuple(name for name in columns if name != target)
     if any(not isinstance(name, str) for name in names):
         raise InvalidDataError("columns must be named by strings.", remedy="Rename them.")
-    if not names:
-        raise InvalidDataError("0 feature(s) found while a minimum of 1 is required.", remedy="Check the data.")
+    check_attributes(names, target)
     name_features(estimator, names)
     return without_target(domain, names, target)
 

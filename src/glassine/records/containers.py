@@ -73,8 +73,9 @@ def schema(container: object) -> Schema:
     if isinstance(container, np.ndarray):
         return Schema(names=container.dtype.names)
     if isinstance(container, list | tuple):
-        if any(isinstance(row, Mapping) for row in container):
-            return Schema(names=tuple(dict.fromkeys(key for row in container for key in row)))
+        if are_mappings(container):
+            keys = dict.fromkeys(key for row in container if isinstance(row, Mapping) for key in row)
+            return Schema(names=tuple(keys))
         return Schema(names=None)
     frame = opened_frame(container)
     if frame.implementation.is_pandas_like():
@@ -170,6 +171,11 @@ def are_rows(data: object) -> bool:
     return isinstance(data, list | tuple) and any(is_row(row) for row in data)
 
 
+def are_mappings(data: object) -> bool:
+    """Return whether records are a list of mappings, some of which may be none."""
+    return isinstance(data, list | tuple) and any(isinstance(row, Mapping) for row in data)
+
+
 def check_width(records: AnyArray, width: int) -> None:
     """Raise InvalidDataError unless an array has one column for each of so many attributes."""
     if records.ndim != 2 or records.shape[1] != width:
@@ -230,7 +236,7 @@ def _of_array(records: AnyArray, names: Sequence[str]) -> dict[str, Plain]:
 
 
 def _of_rows(rows: Sequence[Any], names: Sequence[str]) -> dict[str, Plain]:
-    if any(isinstance(row, Mapping) for row in rows):
+    if are_mappings(rows):
         records = [row if isinstance(row, Mapping) else {} for row in rows]
         for name in names:
             if not any(name in record for record in records):

@@ -12,8 +12,8 @@ from glassine.domain.attributes import Attribute, Integer, Real
 from glassine.domain.prefixes import GAP_TEXTS
 from glassine.records.cells import Plain
 from glassine.records.columns import is_column, values_of
-from glassine.records.headers import PARQUET, RecordsFile, first_lines, no_parquet, open_text, unreadable
-from glassine.records.limits import check_parquet, check_text, check_texts
+from glassine.records.headers import PARQUET, RecordsFile, first_lines, header_of, no_parquet, open_text, unreadable
+from glassine.records.limits import check_file
 from glassine.records.parquet_pages import texts_as_bytes
 from glassine.records.purpose import Purpose
 from glassine.records.scalars import number_of
@@ -40,8 +40,22 @@ def contents(path: Path) -> bytes:
 # A file as a container of records: for a private fit, which names its columns before it opens the records.
 
 
+def check_before_charge(container: object) -> None:
+    """Raise what can be refused of a file of records without a value of them; nothing of another container.
+
+    Raises
+    ------
+    CostLimitError, UnreadableFileError
+        As ``glassine.records.limits.check_file``.
+    """
+    if isinstance(container, RecordsFile):
+        check_file(container.path, header_of(container))
+
+
 def batches_of_file(file: RecordsFile, names: Sequence[str]) -> Iterator[dict[str, Plain]]:
     """Yield some columns of a file, each cell as its own line holds it: texts, whole numbers, or values of Parquet.
+
+    The memory limit was asked before (:func:`check_before_charge`): a fit must not fail by one record's long text.
 
     Raises
     ------
@@ -50,15 +64,13 @@ def batches_of_file(file: RecordsFile, names: Sequence[str]) -> Iterator[dict[st
     """
     data = contents(file.path)
     if data[:4] == PARQUET and not file.dialect.names:
-        present = check_parquet(data, file.path, Purpose.PRIVATE) or ()
-        names = [name for name in names if is_column(name, present)]
+        names = [name for name in names if is_column(name, pl.read_parquet_schema(io.BytesIO(data)))]
         frame = read_parquet(data, file, Purpose.PRIVATE, file.declared, names)
         yield {name: frame[name] for name in names}
         return
     # The header is read from its own lines, as before the charge.
     head = open_text(file, first_lines(io.BytesIO(data)), file.declared, purpose=Purpose.PRIVATE)
     text = replace(head, data=data)
-    check_text(text)
     names = [name for name in names if is_column(name, text.names)]
     block = None
     for block, _ in text.blocks():
@@ -79,19 +91,12 @@ def batches_of_file(file: RecordsFile, names: Sequence[str]) -> Iterator[dict[st
 def read_parquet(
     data: bytes, file: RecordsFile, purpose: Purpose, declared: Mapping[str, Attribute], columns: Sequence[str] | None
 ) -> pl.DataFrame:
-    """Return some columns of a Parquet file, None for all, with nulls for what is stated to be missing.
-
-    Raises
-    ------
-    CostLimitError
-        If they take more memory than allowed.
-    """
+    """Return some columns of a Parquet file, None for all, with nulls for what is stated to be missing."""
     path, dialect = file.path, file.dialect
     try:
         frame = _frame(data, columns, purpose)
     except (Exception, pl.exceptions.PanicException) as error:
         raise no_parquet(path, error) from None
-    check_texts(frame, path, purpose)
     out = []
     for column in frame:
         stated = dialect.stated(column.name)

@@ -224,7 +224,7 @@ def open_text(file: RecordsFile, data: bytes, declared: Mapping[str, Attribute],
         head, lines, skip = head.below(excel.end()), 1, skip + excel.end()
         stated = stated or excel[1].decode()
     separator = stated or _separator(head, dialect, declared)
-    names, length, taken = (dialect.names, 0, 0) if dialect.names else head.names(separator, declared)
+    names, length, taken, unnamed = (dialect.names, 0, 0, 0) if dialect.names else head.names(separator, declared)
     _check_names(names, path, declared=declared, trusted=dialect.header or bool(dialect.names))
     return DelimitedText(
         path=path,
@@ -235,6 +235,7 @@ def open_text(file: RecordsFile, data: bytes, declared: Mapping[str, Attribute],
         encoding=encoding,
         lines=lines + taken,
         purpose=purpose,
+        unnamed=unnamed,
     )
 
 
@@ -286,8 +287,10 @@ class _Head:
                 return
             start = stop
 
-    def names(self, separator: str, declared: Collection[str]) -> tuple[tuple[str, ...], int, int]:
-        """Return the names of the columns, and how many bytes and lines hold them; a quoted name may break its line.
+    def names(self, separator: str, declared: Collection[str]) -> tuple[tuple[str, ...], int, int, int]:
+        """Return the names of the columns, how many bytes and lines hold them, and how many empty fields follow.
+
+        A quoted name may break its line.
 
         Blanks around a name are no part of it, unless it is declared with them or another column would have its name.
         """
@@ -329,7 +332,7 @@ class _Head:
         last = max((place for place, name in enumerate(bare, 1) if name), default=1)
         times = Counter(bare)
         own = tuple(one if times[one] == 1 else name for name, one in zip(names[:last], bare, strict=False))
-        return own, sum(taken), len(taken)
+        return own, sum(taken), len(taken), len(names) - len(own)
 
 
 def _separator(head: _Head, dialect: CsvDialect, declared: Mapping[str, Attribute]) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from glassine.records.lines import DelimitedText
+from glassine.records.lines import BLOCK, DelimitedText
 from glassine.records.parquet_pages import unpacked
-from glassine.records.purpose import Purpose
 from glassine.resources import current
 
 if TYPE_CHECKING:
@@ -25,61 +24,41 @@ LOOKED_AT = 16
 """Bytes of a record while one of its columns is looked at."""
 COLUMN = 5_000
 """Bytes that a column takes in memory beside its values, the largest of what its readers were measured to take."""
-WIDTHS: dict[str, float] = {
-    **dict.fromkeys(("Boolean", "Null"), 1 / 8),
-    **dict.fromkeys(("Int8", "UInt8"), 1),
-    **dict.fromkeys(("Int16", "UInt16"), 2),
-    **dict.fromkeys(("Int32", "UInt32", "Float32", "Date"), 4),
-    **dict.fromkeys(("Decimal", "Int128"), 16),
-    "String": FIELD,
-}
+WIDTHS: dict[str, float] = {"Boolean": 1 / 8, "Null": 1 / 8, "Int8": 1, "UInt8": 1, "Int16": 2, "UInt16": 2, "Date": 4}
+WIDTHS |= {"Int32": 4, "UInt32": 4, "Float32": 4, "Decimal": 16, "Int128": 16, "String": FIELD}
 """Bytes of a value by its type, where they are not 8; of a text 16, if it is short."""
 
 
-def check_parquet(data: bytes, path: Path, purpose: Purpose) -> Mapping[str, pl.DataType] | None:
-    """Return the types of a Parquet file's columns, None where it is none.
+def check_file(path: Path, text: DelimitedText | None) -> None:
+    """Raise what the size of a file and the form of its pages say, before a private fit of its records is charged.
+
+    Of a text only its header was read; without one the file is of Parquet. What is looked at belongs to the table: how
+    many records and columns there are, and whether a page is whole. It is no value, and not how long one is.
 
     Raises
     ------
     CostLimitError
-        If its footer and the headers of its pages say that its records take more memory than allowed.
+        If its records take more memory than allowed, each text counted as a short one.
     UnreadableFileError
-        If they cannot be read.
-
-    Notes
-    -----
-    Run-length encoding makes millions of equal rows a few bytes, and a long text, too: the size of the file says
-    nothing.
+        If the footer or a page is damaged, as far as headers and checksums show.
     """
-    try:
-        types = pl.read_parquet_schema(io.BytesIO(data))
-    except (Exception, pl.exceptions.PanicException):
-        return None  # the reader says what is wrong
-    n, pages = unpacked(data, path)
-    width = sum(WIDTHS.get(str(kind.base_type()), 8) + CODED for kind in types.values())
-    _check(n, len(types), n * width + pages, path, purpose)
-    return types
-
-
-def check_texts(frame: pl.DataFrame, path: Path, purpose: Purpose) -> None:
-    """Raise CostLimitError if the texts of a Parquet file, each counted where it stands, take more than allowed.
-
-    In memory equal texts are one, as in the dictionary of the file. What looks at each record meets them all.
-    """
-    texts = [column.str.len_bytes() for column in frame if column.dtype == pl.String]
-    texts += [column.cat.len_bytes() for column in frame if column.dtype in (pl.Categorical, pl.Enum)]
-    size = sum(int(lengths.cast(pl.Int64).sum()) for lengths in texts)
-    _check(len(frame), frame.width, size, path, purpose)
-
-
-def check_text(text: DelimitedText) -> None:
-    """Raise CostLimitError if the lines and the columns of a file of text take more memory than allowed."""
-    n, d = text.data.count(b"\n", text.start) + 1, len(text.names)
-    _check(n, d, n * d * (FIELD + CODED), text.path, text.purpose)
-
-
-def _check(n: int, d: int, values: float, path: Path, purpose: Purpose) -> None:
+    with path.open("rb") as stream:
+        if text is None:
+            types = pl.read_parquet_schema(path)
+            with mmap(stream.fileno(), 0, access=ACCESS_READ) as data:
+                n, d, width = unpacked(data, path)[0], len(types), width_of(types)
+        else:
+            n, d = sum(piece.count(b"\n") for piece in iter(lambda: stream.read(BLOCK), b"")) + 1, len(text.names)
+            width = d * (FIELD + CODED)
     # How many records a private fit has is not said. That they are too many for the machine cannot be hidden.
-    private = purpose is Purpose.PRIVATE
-    records = f"the records of {path}" if private else f"the {n:,} records with {d:,} columns of {path}"
-    current().ask_memory(values + n * LOOKED_AT + d * COLUMN, records, figure=not private)
+    check_memory(n, d, n * width, f"the records of {path}", figure=False)
+
+
+def check_memory(n: int, d: int, values: float, records: str, *, figure: bool) -> None:
+    """Raise CostLimitError if records and their columns, with so many bytes for the values, take more than allowed."""
+    current().ask_memory(values + n * LOOKED_AT + d * COLUMN, records, figure=figure)
+
+
+def width_of(types: Mapping[str, pl.DataType]) -> float:
+    """Return the bytes of a record whose texts are short."""
+    return sum(WIDTHS.get(str(kind.base_type()), 8) + CODED for kind in types.values())

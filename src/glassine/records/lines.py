@@ -49,11 +49,14 @@ class LineFlag(IntFlag):
         Some of its bytes are no text in the encoding of the file.
     OPEN_QUOTE
         Its quotes are malformed, or one is not closed.
+    TRAILING
+        It has more fields than the header, all empty: separators at its end, or fields that have moved.
     """
 
     RAGGED = 1
     REPAIRED = 2
     OPEN_QUOTE = 4
+    TRAILING = 8
 
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -74,6 +77,7 @@ class DelimitedText:
     encoding: str | None  # The encoding that was stated or marked, as Python calls it; None for UTF-8, or else Windows
     lines: int  # Lines above the records
     purpose: Purpose
+    unnamed: int = 0  # Empty fields at the end of the header
 
     @property
     def mark(self) -> str:
@@ -183,10 +187,15 @@ class DelimitedText:
             except csv.Error:
                 # Longer than any field, or with a line's end of another kind within it.
                 fields = []
-        # Empty fields behind the last column hold nothing, as separators at the end of a line leave them.
-        if len(fields) < width or any(fields[width:]):
-            flag |= LineFlag.RAGGED
+        # Empty fields behind the last column hold nothing, as separators at the end of all lines leave them.
+        flag |= self.width_flag(fields)
         return [*fields[:width], *[None] * (width - len(fields))], flag
+
+    def width_flag(self, fields: list[str]) -> LineFlag:
+        """Return what is odd about how many fields a line has."""
+        if len(fields) < len(self.names) or any(fields[len(self.names) :]):
+            return LineFlag.RAGGED
+        return LineFlag.TRAILING if len(fields) > len(self.names) + self.unnamed else LineFlag(0)
 
     def _parsed(self, text: bytes, quote: str | None) -> pl.DataFrame:
         """Return plain lines as polars reads them."""

@@ -26,7 +26,7 @@ def as_columns(X: object, names: Iterable[str] | None) -> Any:
     # value there.
     import polars as pl
 
-    if isinstance(X, np.ndarray) and isinstance(X, np.ma.MaskedArray):
+    if isinstance(X, np.ma.MaskedArray) and X.dtype.names is None:
         return unmasked(X)
     if isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
         return pl.DataFrame([_series(name, X[name]) for name in X.dtype.names])

@@ -15,6 +15,7 @@ from glassine.domain.prefixes import prefixes
 from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag, FlagArray
 from glassine.records.columns import read_only, values_of
+from glassine.records.containers import plain_column
 from glassine.records.reading import read
 from glassine.records.refusals import wide
 from glassine.records.scalars import FOREIGN, double, is_gap, number_of, value_of
@@ -55,6 +56,10 @@ def as_they_are(series: nw.Series[Any]) -> AnyArray:
         # A library asks each object whether it is missing, and some raise an error.
         cells = series.to_list()
         return read_only(np.fromiter((None if is_gap(cell) else cell for cell in cells), object, len(cells)))
+    if kind is nw.Unknown and isinstance(plain := plain_column(series.to_native()), np.ndarray):
+        # A sparse column of pandas holds numbers or truth values in few bytes.
+        series = nw.new_series(series.name, plain, backend="pandas")
+        dtype, kind = series.dtype, type(series.dtype)
     gaps = series.null_count() > 0
     # NumPy has no whole numbers of 128 bits, and unsigned ones of 64 may be too large for its signed type.
     large = kind is nw.Int128 or kind is nw.UInt128 or (kind is nw.UInt64 and bool((series > 2**62).any()))

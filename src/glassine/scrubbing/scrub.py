@@ -136,9 +136,11 @@ def scrub(
                 f"{parameter('persons')} says whose records are counted, and none are.",
                 remedy=f"Pass {parameter('data')} and {parameter('smallest_leaf')} with it.",
             )
-        data = with_persons(data, persons)
+        data = with_persons(as_table(data, domain.names), persons)
         if isinstance(persons, str) and persons in domain:
             domain = domain.restrict([name for name in domain if name != persons])
+    elif data is not None:
+        data = as_table(data, domain.names)
     current().ask_time("scrubbing")
     several = ensemble_in(model, domain)
     if several is not None:

@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 
 from glassine.data.count_table import CountTable
+from glassine.data.labels import check_attributes
 from glassine.domain import Category, Domain, Real
 from glassine.domain.attributes import LARGEST, Attribute
 from glassine.errors import InvalidDataError, parameter
@@ -23,6 +24,7 @@ from glassine.records.alignment import holds_booleans, listed, target_name
 from glassine.records.arrays import AnyArray, Array
 from glassine.records.cells import Reader
 from glassine.records.columns import columns_of, is_column
+from glassine.records.files import check_before_charge
 from glassine.records.flags import settled
 from glassine.records.identifiers import identifier
 from glassine.records.reading import read_beside
@@ -111,8 +113,7 @@ class Source:
         elif named and isinstance(name := getattr(persons, "name", None), str):
             own |= {name} & set(present)
         names = tuple(name for name in present if name not in own)
-        if not names:
-            raise InvalidDataError("0 feature(s) found while a minimum of 1 is required.", remedy="Check the data.")
+        check_attributes(names, target_name(y))
         if not isinstance(y, str) and _may_differ(X, y):
             raise InvalidDataError("X and y must have one length, and differ.", remedy="Pass one target a record.")
         if persons is not None and not isinstance(persons, str) and _may_differ(X, listed(persons)):
@@ -150,13 +151,14 @@ class Source:
         return domain.restrict([name for name in domain if name in self.names])
 
     def check_types(self, metadata: Metadata) -> None:
-        """Raise InvalidDataError if the declared type of a column cannot hold values of its attribute."""
+        """Raise what declared types of columns, and the size of a file, say without a value."""
         if isinstance(self.container, CountTable | list | tuple) or not self.named:
             return
         wanted: dict[str, Attribute] = {name: metadata.domain[name] for name in self.names}
         if isinstance(self.target, str):
             wanted[self.target] = _of_target(metadata)
         check_types(schema(self.container), wanted)
+        check_before_charge(self.container)
 
     def open(self, metadata: Metadata, *, keep_undeclared: bool, equal: bool) -> HeldIntake:
         """Read the records; those without a declared class, or a number, as their target are left out."""

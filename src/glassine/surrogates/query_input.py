@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from glassine.data.inference import infer_domain
 from glassine.data.person_counts import Persons, stated_persons
-from glassine.data.record_table import as_table, frame_of, with_persons
+from glassine.data.record_table import as_table, frame_of, table_of, with_persons
 from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
@@ -22,6 +22,7 @@ from glassine.records.arrays import AnyArray, Bools
 from glassine.records.cells import ANY_NUMBER, Flag, Reader
 from glassine.records.columns import ConformedColumns, is_column, values_of
 from glassine.records.containers import are_rows, schema
+from glassine.records.files import check_before_charge
 from glassine.records.flags import Flags, settled
 from glassine.records.headers import RecordsFile
 from glassine.records.object_columns import rows_as_objects
@@ -123,13 +124,20 @@ def open_records(X: Any, domain: Domain | None) -> tuple[Layout, Any, Any]:
         return Layout(names=names, backend=frame.implementation.name.lower()), table.frame.to_native(), table
     if domain is not None and are_rows(X):
         X = _typed(rows_as_objects(X), domain)
+    own = schema(X).names if isinstance(X, np.ndarray | list | tuple | Mapping) else None
+    if own is not None:
+        # The black box takes an array, as in a private fit, which does not look at the types of columns.
+        own = own if domain is None else domain.names
+        columns = table_of(X, own).arrays.values()
+        X = np.column_stack([column.astype(object) for column in columns])
+        X = np.column_stack(list(columns)) if domain is None else _typed(X, domain)
     array = _array(X if frame is None else frame.to_numpy())
     if domain is not None and array.shape[1] != len(domain):
         raise InvalidDataError(
             f"records must have one column per attribute, {len(domain)} in order, got {array.shape[1]}.",
             remedy="Pass a data frame to name the columns.",
         )
-    names = domain.names if domain is not None else tuple(f"x{i}" for i in range(array.shape[1]))
+    names = domain.names if domain is not None else own or tuple(f"x{i}" for i in range(array.shape[1]))
     return Layout(names=names), array, {name: array[:, i] for i, name in enumerate(names)}
 
 
@@ -144,7 +152,7 @@ def of_persons(X: Any, persons: Any, domain: Domain | None, k: int) -> tuple[Any
                 f"{parameter('persons')} names the column {persons!r}, and an array has none.",
                 remedy="Pass a data frame.",
             )
-        whose = stated_persons(persons, len(X), "data")
+        whose = stated_persons(persons, len(next(iter(X.values()))) if isinstance(X, Mapping) else len(X), "data")
     if whose is None or not k <= whose.number:
         number = 0 if whose is None else whose.number
         raise InvalidParameterError(
@@ -178,6 +186,7 @@ def layout_of(X: object, domain: Domain) -> Layout:
         )
     check_types(columns, {name: domain[name] for name in domain})
     if isinstance(X, RecordsFile):
+        check_before_charge(X)
         return Layout(names=domain.names, backend="polars")
     frame = None if isinstance(X, Mapping) else frame_of(X)
     if frame is None or not any(isinstance(name, str) for name in frame.collect_schema().names()):

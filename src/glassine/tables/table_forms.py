@@ -27,8 +27,11 @@ JSON_LINES = ("JSON of a line for each record", "polars.read_ndjson({file}).writ
 
 
 def check_form(data: bytes, path: Path) -> None:
-    """Raise UnreadableFileError if a file is empty, or begins as no table of text does; it says how to convert it."""
-    if not data[:4].strip():
+    """Raise UnreadableFileError if a file is empty, or begins as no table of text does; it says how to convert it.
+
+    Of a file whose first line alone was read, an empty one is left to the reader of headers.
+    """
+    if not data[:4].strip() and not data.endswith(b"\n"):
         raise UnreadableFileError(
             f"{path} is empty.", remedy="Give a CSV file with a header, or a Parquet file.", path=path
         )

@@ -177,7 +177,7 @@ def infer_sensitive(
         raise InvalidParameterError(f"{parameter('adversary')} must be an Adversary, got {type(knowledge).__name__}.")
     assumed, notes, unused = completed(adversary, read_hints(model))
     check_alignment(quasi_identifiers, truth=truth)
-    data = dict(as_table(quasi_identifiers).by(implied(tree.literals)).arrays)
+    data = dict(as_table(quasi_identifiers, tree.attributes).by(implied(tree.literals)).arrays)
     if sensitive is not None:
         if not isinstance(sensitive, str):
             raise InvalidParameterError(

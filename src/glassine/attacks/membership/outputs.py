@@ -16,7 +16,7 @@ import numpy as np
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.data.labels import Sample
 from glassine.data.person_counts import Persons, stated_persons
-from glassine.data.record_table import RecordTable, columns, eager, frame_of, with_persons
+from glassine.data.record_table import RecordTable, as_table, columns, eager, frame_of, with_persons
 from glassine.domain.attributes import Attribute
 from glassine.domain.literals import is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
@@ -25,6 +25,7 @@ from glassine.models.evidence import cell_labels, cell_shares
 from glassine.models.records import counted_records, implied
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.records.cells import NUMBER, Flag, FlagArray
+from glassine.records.containers import are_mappings
 from glassine.records.reading import read
 
 QUOTED = re.compile(r"\[.*\]|\(.*\)|'[^']*'|\"[^\"]*\"|\b\d[\w.+-]*")
@@ -74,6 +75,8 @@ class LabelledRecords:
         whose, declared = None, dict[str, Attribute]()
         if isinstance(X, RecordTable):
             X, whose, declared = X.frame.to_native(), X.persons, dict(X.declared)
+        if isinstance(X, Mapping) or are_mappings(X) or (isinstance(X, np.ndarray) and X.dtype.names is not None):
+            X = as_table(X).frame.to_native()
         native = read_matrix(X, what)
         if persons is not None and not isinstance(persons, str):
             whose = stated_persons(persons, len(native), what)

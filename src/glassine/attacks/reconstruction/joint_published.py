@@ -40,7 +40,7 @@ class OtherRecordsError(InvalidDataError):
 def parts_of(model: DecisionTree | RuleList, domain: Domain, data: object) -> Ints:
     """Return the part of each record, shape (n,), read by the domain; no record is refused."""
     recipe = {name: domain[name] for name in model.tested}
-    records = counted_records(data if isinstance(data, dict) else as_table(data), recipe)
+    records = counted_records(data if isinstance(data, dict) else as_table(data, domain.names), recipe)
     if not records.n_records:
         raise InvalidDataError(NO_RECORDS)
     return np.asarray(model.apply(records))
