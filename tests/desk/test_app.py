@@ -22,7 +22,7 @@ from glassine.desk.folder import Folder
 from glassine.desk.workers import ENVIRONMENT, Job, Workers
 from glassine.privacy import Ledger
 from glassine.server.access import Connections
-from tests.desk.desks import BERG, LIND, OKAFOR, RULES, Served, approve, bound, within
+from tests.desk.desks import BERG, LIND, OKAFOR, RULES, Served, approve, bound, look, within
 
 pytestmark = pytest.mark.slow
 
@@ -468,7 +468,7 @@ def test_an_analyst_reads_no_note_of_a_checker(folder: Path) -> None:
         analyst.audited("rules.txt")
         for person in (OKAFOR, BERG):
             desk = Desk(folder, person)
-            desk.scan()
+            look(desk)
             approve(desk, "rules.txt", reason="agreed in public", note="thought in private")
         within(lambda: len(analyst.app.desk.state.events) > 4)
         (file,) = analyst.app.desk.state.files.values()

@@ -107,7 +107,8 @@ class Desk(DeskRecord):
                 left_out[name] = str(error).rstrip(".")
         made = {name for one in self._state.written.values() for name in (one, one.replace("release", "checkers"))}
         self.left_out = {name: why for name, why in left_out.items() if name not in made}
-        state, changed = self._state, acro is not self._acro_recorded
+        # Bytes that came back are news to a record in which another desk has others by now.
+        state, changed = self.refresh(), acro is not self._acro_recorded
         fresh = {name: one for name, one in digests.items() if changed or self._digests.get(name) != one}
         bodies = [self._received(one, digest, acro.get(name)) for name, (one, digest) in fresh.items()]
         new = [body for body in bodies if self._is_news(state, body)]
@@ -131,10 +132,14 @@ class Desk(DeskRecord):
         return "acro" in body and body["acro"] != file.now.acro
 
     def blocked(self) -> set[str]:
-        """Return the names of files that ACRO marks DO_NOT_RELEASE, as recorded or as the folder has it now."""
+        """Return the names of files whose bytes ACRO marks DO_NOT_RELEASE, as recorded or as the folder has it now."""
         files = {one.name: one for one in self.folder.files()}
-        recorded = {file.name for file in self._state.files.values() if (file.now.acro or {}).get("blocked")}
-        return recorded | {name for name, entry in self._read_acro(files).items() if entry.blocked}
+        named = {name for name, entry in self._read_acro(files).items() if entry.blocked}
+        every = self._state.files.values()
+        marked = {one.sha256 for file in every for one in file.versions if (one.acro or {}).get("blocked")}
+        # The same bytes under another name are what was marked.
+        marked |= {file.now.sha256 for file in every if file.name in named}
+        return named | {file.name for file in every if file.now.sha256 in marked}
 
     def vote(self, identity: str, asked: Mapping[str, Any]) -> None:
         """Record a vote on the version that the page showed.
@@ -203,7 +208,7 @@ class Desk(DeskRecord):
                 )
 
     def check_not_author(self, version: Version) -> None:
-        """Raise if the person sent a version, or another checker named the person as its author."""
+        """Raise if the person sent a version, or a checker named the person as its author: neither votes nor signs."""
         sent = any(
             event.body.get("sent") and event.body.get("sha256") == version.sha256
             for event in self._state.events
@@ -359,9 +364,20 @@ class Desk(DeskRecord):
         return audit.verdict if audit is not None else ""
 
     def audit(self, version: Version) -> Any:
-        """Return the last audit under the present policy and answers, None if there is none."""
-        now = (self.settings.policy_digest, digest_of(version.inputs))
-        return next((a for a in reversed(version.audits) if (a.policy_digest, a.answers) == now), None)
+        """Return the last audit by this Glassine under the present policy and answers, None if there is none.
+
+        For a checker it ran at the desk of a checker: what the desk of an analyst says of a model is the analyst's.
+        """
+        now = (self.settings.policy_digest, digest_of(version.inputs), __version__)
+        roles = ("checker", self.person.role)
+        return next(
+            (
+                a
+                for a in reversed(version.audits)
+                if (a.policy_digest, a.answers, a.glassine) == now and a.role in roles
+            ),
+            None,
+        )
 
     def ready(self) -> list[FileState]:
         """Return the files that can be signed: approvals that hold, every question closed, the bytes in the folder."""
@@ -376,11 +392,15 @@ class Desk(DeskRecord):
         ]
 
     def votes_hold(self, version: Version) -> bool:
-        """Return whether the votes were given under the present policy, and on this verdict or a less favorable one."""
-        verdict, policy = self.verdict(version), self.settings.policy_digest
-        favorable = verdict == "within policy"
-        votes = version.votes_of(version.turn)
-        return all(vote.policy_digest == policy and (favorable or vote.verdict == verdict) for vote in votes)
+        """Return whether the present settings would let the votes be given, on this verdict or a less favorable one."""
+        verdict, settings = self.verdict(version), self.settings
+        return all(
+            vote.policy_digest == settings.policy_digest
+            and settings.lets_check(vote.person.account)
+            and (vote.verified or settings.shared_account)
+            and verdict in ("within policy", vote.verdict)
+            for vote in version.votes_of(version.turn)
+        )
 
     # Inside
 

@@ -59,7 +59,7 @@ class DeskRecord:
         if not os.path.lexists(self._file.path):
             self._file.create()
             self._share(self._file.path)
-        if self.settings.checkers and person.role == "checker" and person.account not in self.settings.checkers:
+        if person.role == "checker" and not self.settings.lets_check(person.account):
             raise DeskError(
                 f"the account {person.account!r} is not one of the checkers of this desk.",
                 remedy="Open it with --analyst, or add the account to checkers in .glassine/desk.toml.",

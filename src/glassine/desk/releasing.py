@@ -14,7 +14,7 @@ from typing import Any
 from glassine import __version__
 from glassine.desk.acro import RESULTS, as_results, shape_of
 from glassine.desk.desk import Desk
-from glassine.desk.events import DeskEvent
+from glassine.desk.events import DeskEvent, Person
 from glassine.desk.folder import read_own
 from glassine.desk.form_values import text_of, texts_of
 from glassine.desk.heads import chain_of, envelope, exported
@@ -43,8 +43,8 @@ def sign(desk: Desk, asked: Mapping[str, Any]) -> int:
     Raises
     ------
     RefusedActionError
-        If the person is no checker, a file is not ready, has changed or has a name that no release can hold, or a
-        statement is missing.
+        If the person is no checker, or the author of a file; a file is not ready, has changed or has a name that no
+        release can hold; or a statement is missing.
     """
     stated = {name: text_of(asked, name) for name in FIELDS}
     chosen = texts_of(asked, "files")
@@ -74,8 +74,8 @@ def sign(desk: Desk, asked: Mapping[str, Any]) -> int:
             if file.name in blocked:
                 raise RefusedActionError(f"{file.name} is marked DO_NOT_RELEASE and cannot be signed.", field="files")
             _check_name(file.name)
-            author = {desk.person.account} & {file.now.author}
-            if author and not file.now.stated_authors():
+            desk.check_not_author(file.now)
+            if desk.person.account == file.now.author and not file.now.stated_authors():
                 raise RefusedActionError(f"{file.name} belongs to your account: another checker signs it.")
             files.append({"file": file.id, "name": file.name, "sha256": file.now.sha256, "acro": file.now.acro})
         body: dict[str, Any] = {**stated, "files": files, "head": log.head}
@@ -109,12 +109,14 @@ def release(desk: Desk, number: int, render: Render) -> Path:
     Raises
     ------
     RefusedActionError
-        If there is no such sign-off, or it was written already.
+        If the person is no checker, there is no such sign-off, or it was written already.
     DeskError
         If a file changed since it was signed, or cannot be copied.
     """
+    if desk.person.role != "checker":
+        raise RefusedActionError("only checkers write a release.", remedy="This desk was opened for an analyst.")
     state = desk.refresh()
-    desk.check_settings()  # The record of the release states them
+    desk.check_settings()
     signing = state.signings.get(number)
     if signing is None or number in state.written:
         raise RefusedActionError("there is no such sign-off to write.", stale=True)
@@ -215,22 +217,22 @@ def record_of(state: DeskState, desk: Desk, audience: str, signing: Signing | No
     """Return the record of a desk, or of one release, as plain values.
 
     The public one holds decisions: who decided what on which bytes, when and for which published reason. It holds
-    neither notes, nor questions, nor verdicts and digests of audits, which may depend on records.
+    neither notes, nor questions, nor verdicts and digests of audits, which may depend on records. That of a release
+    states the settings under which it was signed.
     """
+    settings = desk.settings.body() if signing is None else state.settings_at(signing.number)
     about = None if signing is None else {(one["file"], one["sha256"]) for one in signing.body["files"]}
     events = [
         event_shown
         for event in state.events
-        if (event_shown := _public_event(event, state, desk, audience, about)) is not None
+        if (event_shown := _public_event(event, state, desk.person, audience, about, settings["needed"])) is not None
     ]
     record: dict[str, Any] = {
         "schema": SCHEMA,
         "audience": audience,
         "glassine": __version__,
         "title": desk.title,
-        "policy": desk.settings.policy,
-        "policy_sha256": desk.settings.policy_digest,
-        "needed": desk.settings.needed,
+        **{name: settings[name] for name in ("policy", "policy_sha256", "needed")},
         "limits": LIMITS,
         "events": events,
     }
@@ -252,7 +254,12 @@ PUBLIC = ("accepted", "voted", "signed", "released", "returned", "withdrawn")
 
 
 def _public_event(
-    event: DeskEvent, state: DeskState, desk: Desk, audience: str, about: set[tuple[str, str]] | None
+    event: DeskEvent,
+    state: DeskState,
+    person: Person,
+    audience: str,
+    about: set[tuple[str, str]] | None,
+    needed: int,
 ) -> dict[str, Any] | None:
     """Return what a record shows of an event, None for nothing."""
     body = event.body
@@ -273,8 +280,8 @@ def _public_event(
         base |= {"file": file.name, "sha256": body.get("sha256", "")}
     if event.kind == "voted":
         version = state.version(body)
-        counted = version is not None and len(version.votes_of(body["turn"])) >= desk.settings.needed
-        if not counted and event.person != desk.person:
+        counted = version is not None and version.are_in(body["turn"], needed)
+        if not counted and event.person != person:
             # That another person voted is no secret; how is one, until all votes of the turn are in.
             return base | {"decision": "hidden until all votes are in"} if audience == "checkers" else None
         if audience == "public" and not counted:

@@ -12,7 +12,7 @@ from typing import Any
 from glassine.desk.acro import ACRO_FILES
 from glassine.desk.auditing import CLOSED, REQUESTS, Audits
 from glassine.desk.chosen import chosen_records
-from glassine.desk.desk import Desk
+from glassine.desk.desk import STALE, Desk
 from glassine.desk.documents import EVIDENCE
 from glassine.desk.folder import RECORDS
 from glassine.desk.form_values import text_of
@@ -25,8 +25,8 @@ from glassine.desk.texts import with_texts
 from glassine.desk.workbench import Workbench
 from glassine.errors import RefusedActionError, plural
 
-CONTRADICTED = (1, 2)
-"""Exit statuses of the verification of a certificate that is not of a model's bytes, or cannot be read."""
+WHOLE = {0: True, 3: False}
+"""Whether everything in a certificate could be verified, by the exit status if nothing contradicts it."""
 BESIDE = ("domain", "findings", "database", "acro")
 """Kinds of files that go with a model, as certificates do."""
 DRAWN = ("tree", "rule list", "additive", "regression")
@@ -145,17 +145,27 @@ class Screens:
         """
         file = self._desk.file(identity)
         other = self._audits.certificate_file(file) if asked.get("accepted") == "yes" else None
-        done = None if other is None else await self._audits.certificate(file, other)
-        if other is None or done is None:
+        if other is None:
             self._desk.accept(identity, asked)
             return
-        if done.status in CONTRADICTED:
+        if asked.get("sha256") != file.now.sha256:
+            raise RefusedActionError(STALE, stale=True)
+        done = await self._audits.certificate(file, other)
+        if done is None:
+            raise RefusedActionError("the desk has not looked at this file yet.", remedy="Wait for its verdict.")
+        if done.status < 0:
+            raise RefusedActionError(
+                f"{clean_name(other.name)}, the certificate beside this model, could not be verified: {done.message}",
+                remedy="Try again, or ask the analyst for another certificate.",
+                field="trust",
+            )
+        if done.status not in WHOLE:
             raise RefusedActionError(
                 f"{clean_name(other.name)}, the certificate beside this model, does not hold for these bytes.",
                 remedy="Look at what its verification says, and ask the analyst for the model that it is of.",
                 field="trust",
             )
-        verified = Verified(name=other.name, sha256=other.now.sha256, whole=done.status == 0)
+        verified = Verified(name=other.name, sha256=other.now.sha256, whole=WHOLE[done.status])
         self._desk.accept(identity, asked, verified)
 
     async def trial(self, identity: str, asked: Mapping[str, Any] | None = None) -> str:
@@ -297,7 +307,7 @@ class Screens:
             "result": result,
             "page": page or None,
             "verdict": "" if result is None else result["verdict"],
-            "approval": self._approval(version, of),
+            "approval": self._approval(file, of),
             "status_id": status,
             "barred": barred,
             "own": version.author == desk.person.account,
@@ -326,10 +336,10 @@ class Screens:
             "failed": next((said for key, said in self._audits.failed.items() if key[1] == version.sha256), ""),
         }
 
-    def _approval(self, version: Version, kind: str) -> tuple[bool, str]:
-        """Return whether a version can be approved, and on what its approval rests or why there is none."""
-        audit = self._desk.audit(version)
-        if version.acro is not None and version.acro["blocked"]:
+    def _approval(self, file: FileState, kind: str) -> tuple[bool, str]:
+        """Return whether a file can be approved, and on what its approval rests or why there is none."""
+        version, audit = file.now, self._desk.audit(file.now)
+        if file.name in self._desk.blocked():
             return False, "marked DO_NOT_RELEASE: it cannot be approved"
         if audit is None or not kind:
             return True, "the verdict is not there yet: wait for it"

@@ -61,6 +61,10 @@ class DeskSettings:
     single_keys: bool = True
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    def lets_check(self, account: str) -> bool:
+        """Return whether an account may be a checker."""
+        return not self.checkers or account in self.checkers
+
     @property
     def policy_digest(self) -> str:
         """SHA-256 of the policy's file, or of its name."""

@@ -41,6 +41,7 @@ class Vote:
     stated_author: str  # Whom the checker named as the author, where the file is of the checker's account
     policy_digest: str  # Of the policy that the verdict was under
     verdict: str  # Of the desk when the vote was given
+    verified: bool  # Whether no other checker could have the account
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,6 +77,8 @@ class Audit:
     closed: bool  # Whether it cannot be approved: the desk cannot say what the file holds
     foreign: bool  # Whether the file is not what Glassine writes of its model, so that it can hold records beside it
     at: str
+    role: str  # Of the person at whose desk it ran
+    glassine: str  # Version that ran it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,9 +150,14 @@ class Version:
         """Return the questions without an answer."""
         return [question for question in self.questions if question.answered_by is None]
 
+    def are_in(self, turn: int, needed: int) -> bool:
+        """Return whether all votes of a turn are in; what followed on them stays decided if more are needed later."""
+        followed = turn < self.turn or self.ended in ("signed", "released", "returned")
+        return followed or len(self.votes_of(turn)) >= needed
+
     def shows(self, vote: Vote, person: Person, needed: int) -> bool:
         """Return whether a person may see a vote: votes of a turn are hidden until all are in, but for one's own."""
-        return vote.person == person or len(self.votes_of(vote.turn)) >= needed
+        return vote.person == person or self.are_in(vote.turn, needed)
 
     def status(self, needed: int) -> Status:
         """Return how far it is."""
@@ -211,6 +219,11 @@ class DeskState:
         """Return the trainings that began and neither ended nor run, such as those of a desk that was killed."""
         return [one for key, one in self.charges.items() if one["phase"] == "begun" and key not in running]
 
+    def settings_at(self, number: int) -> dict[str, Any]:
+        """Return the settings under which an event happened, by its number."""
+        before = (event.body for event in reversed(self.events[:number]) if event.kind == "settled")
+        return next(before, {})
+
     def version(self, body: dict[str, Any]) -> Version | None:
         """Return the version that an event is about."""
         file = self.files.get(body.get("file", ""))
@@ -254,7 +267,8 @@ class DeskState:
         old = next((one for one in file.versions if one.sha256 == new.sha256), None)
         if old is not None:
             file.versions.remove(old)
-            old.acro, old.changed = new.acro, event.number
+            # What ACRO said of bytes stays said of them, until it says something else.
+            old.acro, old.changed = new.acro or old.acro, event.number
         file.versions.append(old or new)
 
     def _end(self, event: DeskEvent, how: Literal["signed", "released"]) -> None:
@@ -276,6 +290,7 @@ class DeskState:
                 stated_author=body.get("author", ""),
                 policy_digest=body.get("policy_sha256", ""),
                 verdict=body.get("verdict", ""),
+                verified=body.get("verified", True),
             )
             version.votes.append(vote)
             return
@@ -290,6 +305,8 @@ class DeskState:
                 closed=body.get("closed", False),
                 foreign=body.get("foreign", False),
                 at=event.at,
+                role=person.role,
+                glassine=body.get("glassine", ""),
             )
             said = [one.verdict for one in version.audits if one.answers == audit.answers][-1:]
             # A second desk that comes to the same verdict changes nothing for who decides.
