@@ -74,6 +74,22 @@ def test_what_was_not_calibrated_is_unknown_never_a_pass(fit: dict[str, Any], re
     assert reason in check.meaning
 
 
+@pytest.mark.parametrize(
+    ("domain", "advice"),
+    [
+        (None, ["Declare the values that each column can have in a domain"]),
+        (Domain({"x1": Real(0, 100)}), ["Pass the training records, so that they can be counted"]),
+        (Domain({"x0": Real(1, 100)}), []),
+    ],
+)
+def test_a_range_is_asked_for_before_records(domain: Domain | None, advice: list[str]) -> None:
+    effect = Effect(name="x0", factors=(Power(attribute="x0"),), coefficients=(0.1,), errors=(0.005,))
+    fit = {"errors": "model", "converged": True, "dispersion": "fixed"}
+    findings = audit(replace(made(10_000, 1, **fit), effects=(effect,), intercept_errors=(0.1,)), domain=domain)
+    assert status(findings)["fitted_values"] == ("unknown" if advice else "pass")
+    assert [one.text.partition(":")[0] for one in findings.advice] == advice
+
+
 @pytest.mark.parametrize("name", ["r_cox.txt", "r_poisson.txt", "sm_mnlogit.txt", "r_weighted.txt", "sm_phreg.txt"])
 def test_families_without_a_calibration_are_unknown(name: str) -> None:
     assert status(audited(name))["largest_advantage"] == "unknown"

@@ -87,7 +87,7 @@ def test_a_copy_is_tried_on_the_bytes_and_costs_are_for_checkers() -> None:
     # The four people of age 40 are no leaf of their own any more.
     assert tried.findings.verdict == "within policy"
     assert tried.note.startswith("Tried: within policy; accuracy 100.0% to 98.0%; ")
-    assert "leaves merged" in tried.note
+    assert "; 1 leaf merged." in tried.note
     assert "Measured on the training records." in tried.note
     assert tried.measures["accuracy"]["after"] == pytest.approx(196 / 200)
     # The copy is what would be written, and its verdict is that of an audit of the file.

@@ -148,6 +148,13 @@ def test_files_in_each_others_place_are_refused(fitted: Path, run: Run) -> None:
     assert "of schema 'glassine.certificate/2'" in twice.err
 
 
+def test_a_ledger_that_does_not_exist_is_looked_for_and_not_made(fitted: Path, run: Run) -> None:
+    done = verify(run, fitted, "--ledger", "nowhere.sqlite")
+    assert done.status == 2
+    assert done.err.endswith("Check the path: name the ledger that the fit charged.\n")
+    assert not (fitted / "nowhere.sqlite").exists()
+
+
 def test_another_ledger_did_not_pay(fitted: Path, run: Run) -> None:
     Ledger(fitted / "other.sqlite").budget("people", 1)
     done = verify(run, fitted, "--ledger", "other.sqlite")

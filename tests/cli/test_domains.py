@@ -230,7 +230,7 @@ def test_a_remark_quotes_no_word_of_a_few_records(tmp_path: Path, run: Run) -> N
     values = [*(str(i) for i in range(60)), *["n.a."] * 10, "refused by Ms Miller"]
     (tmp_path / "visits.csv").write_text("\n".join(["size,x", *(f"{value},1.5" for value in values)]) + "\n")
     done = run("domain", "infer", "visits.csv", cwd=tmp_path)
-    assert "size: numbers but for 'n.a.', 1 text of fewer than 10 records." in done.err
+    assert "size: numbers but for 'n.a.', 1 text of fewer than 10 records, read as texts." in done.err
     assert "Miller" not in done.err
 
 

@@ -434,7 +434,7 @@ def test_a_signal_after_the_charge_leaves_a_certificate_of_what_was_spent(
     assert done.returncode == status, done.stderr
     charged = "glassine: entry 1 of budget.sqlite stays charged: epsilon 0.5 is spent.\n"
     certified = "glassine: m.certificate.json certifies what is spent. Nothing was released.\n"
-    written = f"glassine: written before: {folder / 'm.certificate.json'}.\n"
+    written = f"glassine: already written: {folder / 'm.certificate.json'}.\n"
     assert done.stderr == f"glassine: {said}.\n{certified}{charged}{written}"
     assert set(listing(folder)) == before | {"m.certificate.json"}
     certificate = Certificate.from_json((folder / "m.certificate.json").read_text())

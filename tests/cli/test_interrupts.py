@@ -44,7 +44,7 @@ def test_an_interrupt_during_the_report_names_the_model_the_certificate_and_the_
     assert done.stderr.splitlines()[-3:] == [
         "glassine: interrupted.",
         "glassine: entry 1 of budget.sqlite stays charged: epsilon 0.5 is spent.",
-        f"glassine: written before: {folder / 'm.json'}, {folder / 'm.certificate.json'}.",
+        f"glassine: already written: {folder / 'm.json'}, {folder / 'm.certificate.json'}.",
     ]
 
 
@@ -64,7 +64,7 @@ def test_a_signal_where_nothing_can_be_raised_ends_the_command_all_the_same(fold
     done = process(code, *FIT, cwd=folder)
     assert (done.returncode, done.stdout) == (130, "")
     assert "Traceback" not in done.stderr
-    assert f"glassine: written before: {folder / 'm.json'}, {folder / 'm.certificate.json'}." in done.stderr
+    assert f"glassine: already written: {folder / 'm.json'}, {folder / 'm.certificate.json'}." in done.stderr
 
 
 def test_an_error_after_a_file_names_the_file(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ def test_an_error_after_a_file_names_the_file(folder: Path, run: Run, monkeypatc
     assert done.status == 2
     assert done.err.splitlines()[-2:] == [
         "glassine: cannot go on: somewhere: Input/output error.",
-        f"glassine: written before: {folder / 'd.json'}.",
+        f"glassine: already written: {folder / 'd.json'}.",
     ]
 
 
@@ -122,7 +122,7 @@ def test_an_interrupt_at_any_file_event_names_what_is_written_and_nothing_else(
     for run in runs:
         assert "Traceback" not in run["err"], run
         if run["status"] == 130:
-            listed = run["err"].partition("written before: ")[2]
+            listed = run["err"].partition("already written: ")[2]
             assert {Path(name.strip(" .\n")).name for name in listed.split(",")} - {""} == set(run["changed"]), run
         else:
             assert "written before" not in run["err"], run

@@ -50,7 +50,7 @@ def test_a_full_disk_behind_standard_output_is_one_line(folder: Path) -> None:
     assert done.returncode == 2
     assert done.stderr == (
         "glassine: cannot write standard output: No space left on device.\n"
-        f"glassine: written before: {folder / 'report.html'}.\n"
+        f"glassine: already written: {folder / 'report.html'}.\n"
     )
     assert (folder / "report.html").read_text().rstrip().endswith("</html>")
 

@@ -34,10 +34,15 @@ def test_statements_settle_a_table_of_coefficients(tmp_path: Path, run: Run) -> 
     # How far a number reaches is for the domain to say: one person's may be as large as all others together.
     alone = run("audit", table, *stated, cwd=tmp_path)
     assert alone.status == 3
-    assert "a domain that declares its values" in " ".join(alone.out.split())
+    said = " ".join(alone.out.split())
+    assert "a domain that declares its values" in said
+    assert "What to do 1. Declare the values that each column can have in a domain: `--domain domain.toml`" in said
+    assert "Pass what the publisher answers: `--one-record-per-person`." in said
     DOMAIN.to_json(tmp_path / "domain.json")
     assert run("audit", table, *stated, "--domain", "domain.json", cwd=tmp_path).status == 0
-    assert "must be one of gaussian" in run("audit", table, "--family", "beta", cwd=tmp_path).err
+    refused = run("audit", table, "--family", "logistic", cwd=tmp_path).err
+    assert "must be one of gaussian" in refused
+    assert refused.endswith("A logistic regression is binomial, a linear one gaussian.\n")
 
 
 def test_a_cox_regression_has_no_intercept(tmp_path: Path, run: Run) -> None:

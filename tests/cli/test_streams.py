@@ -193,7 +193,7 @@ def test_a_missing_or_full_stream_changes_no_status_and_no_file(
                 assert run["status"] == 2, run
                 assert "glassine: cannot write standard output: No space left on device." in run["stderr"], run
                 for written in run["new"]:
-                    assert written in run["stderr"].partition("written before: ")[2], run
+                    assert written in run["stderr"].partition("already written: ")[2], run
             else:
                 assert run["status"] == whole["status"], run
             assert "Traceback" not in run["stderr"], run

@@ -276,6 +276,12 @@ COUNTED = remedy(
     "audit",
     data=None,
 )
+DECLARED = remedy(
+    "Declare the values that each column can have in a domain: {step}. Or pass the training records.",
+    "audit",
+    domain=None,
+)
+"""What comes before records where the public range of a column may be enough."""
 COUNTED_BY_CLASS = remedy(
     "Pass the training records with their classes, so that both can be counted: {step}. Or ask the publisher for the "
     "counts.",

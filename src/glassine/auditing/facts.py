@@ -143,6 +143,7 @@ class FittedValues:
     with_errors: bool = True  # Whether standard errors are published, to which a copy rounds its coefficients
     by_coefficients: bool = False  # Whether some follow from the coefficients, which every copy has
     unsettled: str = ""  # Why more may follow; empty if nothing says so
+    declarable: bool = False  # Whether values that a domain declares could settle it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

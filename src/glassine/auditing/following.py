@@ -235,14 +235,16 @@ def _of_one_outcome(own: Bools, outcomes: AnyArray | None, model: RegressionMode
     return len(distinct) == 1 and bool(model.link in OF_CLASSES or distinct[0] == 0)
 
 
-def may_follow(model: RegressionModel, domain: Domain | None) -> str:
-    """Return why outcomes may follow from a file alone: a column may hold one record, or records of one outcome.
+def may_follow(model: RegressionModel, domain: Domain | None) -> tuple[str, bool]:
+    """Return why outcomes may follow from a file alone, and whether values that a domain declares could settle it.
+
+    They may where a column may hold one record, or records of one outcome. The reason is empty where none may.
 
     A column that nothing bounds may, whether errors are robust, of a penalty, or not published. Numbers that everyone
     has do not unless their errors say so: one person's would be that of no other only if all others shared theirs.
     """
     if model.fit.converged is False:
-        return NOT_CONVERGED
+        return NOT_CONVERGED, False
     # Of a linear regression, the value of a record that is alone follows; of others, an outcome that all have.
     least, who = (2, "one record") if model.fit.family == "gaussian" else (1, "records of one outcome alone")
     for effect, bound in zip(model.effects, indicator_bounds(model, domain, every=True), strict=True):
@@ -251,17 +253,17 @@ def may_follow(model: RegressionModel, domain: Domain | None) -> str:
         if rounded or (bound is None and is_of_everyone(effect, domain)):
             continue
         if len(effect.factors) > 1 and not effect.is_indicator(domain) and not is_number(effect, domain):
-            return OF_A_CATEGORY.format(name=effect.name)
+            return OF_A_CATEGORY.format(name=effect.name), True
         if bound is None:
             reason, way = _unbounded(model, effect, domain)
-            return NOT_BOUNDED.format(name=effect.name, who=who, reason=reason, or_=way)
+            return NOT_BOUNDED.format(name=effect.name, who=who, reason=reason, or_=way), way == OR_DECLARE
         if bound < least:
-            return MAY_FOLLOW.format(name=effect.name, who=who)
+            return MAY_FOLLOW.format(name=effect.name, who=who), False
         # Of other families, columns that are together those of one record have fitted values of 0 or 1, which shows.
         together = model.fit.family == "gaussian" and effect.is_indicator(domain)
         if together and bound <= widest([own for own in model.effects if own.is_indicator(domain)]) ** 2:
-            return TOGETHER.format(name=effect.name)
-    return ""
+            return TOGETHER.format(name=effect.name), False
+    return "", False
 
 
 def widest(effects: Sequence[Effect]) -> int:

@@ -16,6 +16,7 @@ from glassine.auditing.criterion import (
     COUNTED_TOGETHER,
     COUNTS,
     CUT_POINTS,
+    DECLARED,
     DESCRIBED,
     DOMAIN,
     FEWER_TABLES,
@@ -218,6 +219,8 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
         helpful = MORE_HELD_OUT
     elif check.rule == "named_by_thresholds" and helpful is DOMAIN and case.has_domain and not case.domain_inferred:
         helpful = MATCHING if case.mismatch else NAMING
+    elif check.rule == "fitted_values" and helpful is COUNTED and not case.has_domain and fitted and fitted.declarable:
+        helpful = DECLARED
     elif check.rule == "fitted_values" and (
         (helpful is WITHOUT and fitted is not None and fitted.by_coefficients)
         or (helpful is COUNTED and case.has_data and not case.mismatch)

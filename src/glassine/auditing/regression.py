@@ -323,9 +323,11 @@ def _values(subject: RegressionSubject) -> Fact[FittedValues]:
         unsettled = unsettled or (NO_OUTCOMES if shrunk else "")
     elif subject.fitted is not None and may_be_shrunk_away(subject.model, subject.fitted, subject.outcomes):
         unsettled = unsettled or SHRUNK
-    unsettled = unsettled or (
-        subject.doubt if subject.fitted is not None else may_follow(subject.model, subject.domain)
-    )
+    declarable = False
+    if not unsettled and subject.fitted is None:
+        unsettled, declarable = may_follow(subject.model, subject.domain)
+    elif not unsettled:
+        unsettled = subject.doubt
     if single:
         number += single
         reasons += (f"The baseline hazard has {single:,} rows, each the time of an event.",)
@@ -338,6 +340,7 @@ def _values(subject: RegressionSubject) -> Fact[FittedValues]:
             with_errors=with_errors,
             by_coefficients=bool(certain) or fit.separated or is_exact(fit) or is_likeliest(fit),
             unsettled=unsettled,
+            declarable=declarable,
         )
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 from glassine.capacity.without_replacement import check_delta, check_draw
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidParameterError, check_choice, check_whole, parameter
-from glassine.models.regression import ERRORS, FAMILIES
+from glassine.models.regression import ERRORS, FAMILIES, OF_FAMILIES
 
 ASKED = {
     "smallest_leaf": "Give the fewest training records of any leaf, as the publisher states it, or leave it out.",
@@ -143,9 +143,9 @@ class Statements:
 
     def __post_init__(self) -> None:
         check_kind("stated_class", self.stated_class, StatedClass | None, "StatedClass or None")
-        for name, choices in (("family", tuple(FAMILIES)), ("errors", ERRORS)):
+        for name, choices, advice in (("family", tuple(FAMILIES), OF_FAMILIES), ("errors", ERRORS, None)):
             if getattr(self, name) is not None:
-                check_choice(getattr(self, name), name, choices)
+                check_choice(getattr(self, name), name, choices, remedy=advice)
         for name, most in (("learning_rate", 1.0), ("base_rate", 0.5)):
             rate = getattr(self, name)
             if rate is not None and not 0 < rate <= most:

@@ -294,9 +294,10 @@ def _asked(subject: Subject, names: Collection[str] | None, also: Collection[str
         return [m for m in subject.measurements if m.asked or m.name in also]
     offered, wanted = [m.name for m in subject.measurements], {names} if isinstance(names, str) else set(names)
     for name in sorted(wanted.difference(offered)):
+        near = get_close_matches(name, offered, 1)
         raise InvalidParameterError(
             f"{parameter('measurements')} names {name!r}, which is not measured of {subject.summary()}.",
-            remedy=f"Choose from {', '.join(get_close_matches(name, offered, 1) or offered)}.",
+            remedy=f"Did you mean {near[0]!r}?" if near else f"Choose from {', '.join(offered)}.",
         )
     return [m for m in subject.measurements if m.name in wanted]
 

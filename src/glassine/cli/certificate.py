@@ -28,7 +28,13 @@ from glassine.cli.options import (
 from glassine.cli.reading import load_kind, load_whole, read_domain
 from glassine.cli.releases import KeyOption, PrivateKeyOption
 from glassine.cli.writing import check_ending, check_outputs, one_line, print_value, tell, write_by_ending
-from glassine.errors import GlassineError, InvalidModelError, InvalidParameterError, UnreadableFileError
+from glassine.errors import (
+    GlassineError,
+    InvalidModelError,
+    InvalidParameterError,
+    LedgerError,
+    UnreadableFileError,
+)
 from glassine.files import read_json, read_once, read_text, write_json
 from glassine.privacy.signing import read_public_key
 
@@ -82,7 +88,7 @@ def verify_certificate_command(
     """
     from glassine.auditing.certified import Match, compare_certificate, compare_payment
     from glassine.formats.json import fingerprint
-    from glassine.privacy.ledger import Ledger
+    from glassine.privacy.ledger import NO_LEDGER, Ledger
 
     try:
         claimed, key = read_certificate(certificate, public_key)
@@ -109,7 +115,12 @@ def verify_certificate_command(
     published = load_kind(copy.released or model, None, trust_pickle=False) if read is None else read.model
     matches = [*compare_certificate(claimed, published, file.sha256, origin, fault)]
     if ledger is not None:
-        matches.append(compare_payment(Ledger(ledger).verify([claimed]).payments[0]))
+        try:
+            matches.append(compare_payment(Ledger(ledger).verify([claimed]).payments[0]))
+        except LedgerError as error:
+            if error.remedy == NO_LEDGER:
+                error.advise("Check the path: name the ledger that the fit charged.")
+            raise
     if records.tie is not None or records.tie_key is not None or records.data is not None:
         holds = _tied(records, fingerprint(published))
         said = "The model is tied to these records." if holds else "The tie is of other records, model or key."

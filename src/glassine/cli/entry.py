@@ -278,7 +278,7 @@ def _parser(loaded: frozenset[str]) -> Any:
 def _list(written: Sequence[Path]) -> None:
     """Say what stands of a command that ended early: what is charged, and the files that are written whole."""
     if written:
-        STANDING.append(f"written before: {', '.join(map(str, written))}.")
+        STANDING.append(f"already written: {', '.join(map(str, written))}.")
     for sentence in STANDING:
         tell(f"glassine: {sentence}")
 

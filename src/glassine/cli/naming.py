@@ -41,7 +41,6 @@ DRAFTING = "Draft one with `glassine domain infer RECORDS`, or from a model with
 OPTIONS_OF_KINDS = {
     "ensemble": "`--n N`, `--learning-rate NUMBER`, `--base-rate SHARE`, `--unweighted`, `--public-cuts` and "
     "`--one-record-per-person`",
-    "regression": "`--n N`, `--family NAME`, `--errors model` and `--one-record-per-person`",
 }
 """Options for what publishers say of the kinds of models that have their own."""
 
@@ -219,9 +218,7 @@ def in_commands(
             for one, bare in zip(named, advice, strict=True)
         )
     if findings.requests and findings.verdict == "inconclusive" and findings.guarantee is None:
-        options = OPTIONS_OF_KINDS.get(findings.subject.kind, OPTIONS_OF_LEAVES)
-        if findings.subject.kind == "regression" and getattr(findings.subject, "n_records", None) is not None:
-            options = options.removeprefix("`--n N`, ")  # the file says it
+        options = _options(findings)
         to = f" to `glassine audit {Given(files)['model']}`" if files.get(OF_ANOTHER) and "model" in files else ""
         advice = (*advice, Remedy(text=f"Pass what the publisher answers{to}: {options}.", plain=ANSWERS_PLAIN))
     policies = tuple(
@@ -232,6 +229,20 @@ def in_commands(
         advice = tuple(one.plainly() for one in advice)
         policies = tuple(replace(one, remedy=None if one.remedy is None else one.remedy.plainly()) for one in policies)
     return replace(findings, advice=advice, policies=policies, holder=holder)
+
+
+def _options(findings: Findings) -> str:
+    """Return the options for what a publisher can say of a model; of a regression, those that are not known."""
+    if findings.subject.kind != "regression":
+        return OPTIONS_OF_KINDS.get(findings.subject.kind, OPTIONS_OF_LEAVES)
+    columns = getattr(findings.measured.get("columns"), "value", None)
+    said = {
+        "`--n N`": getattr(findings.subject, "n_records", None) is not None,
+        "`--family NAME`": columns is not None and bool(columns.link),
+        "`--errors model`": columns is not None and not columns.unbounded,
+    }
+    *first, last = [*(option for option, stands in said.items() if not stands), "`--one-record-per-person`"]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _of_line(

@@ -121,8 +121,8 @@ def _remark(name: str, column: AnyArray) -> str:
         return f"{what} kept as texts{many}. Declare an integer by hand if they are quantities."
     if odd and len(odd) <= max(1, len(values) // SHARE_OF_WORDS) and len(odd) < len(values):
         return Text(
-            f"numbers but for {_frequent(odd, by_text)}. State what means a missing value in {parameter('missing')}, "
-            "or declare a number by hand."
+            f"numbers but for {_frequent(odd, by_text)}, read as texts. State those that mean a missing value in "
+            f"{parameter('missing')} and correct the others, or declare a number by hand."
         )
     if values and all(DATE.fullmatch(value) for value in values):
         return "dates, which can name people. Leave it out, or keep a number instead, such as a year or an age."

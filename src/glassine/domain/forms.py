@@ -146,7 +146,7 @@ def _form(cuts: set[float], values: set[Any]) -> tuple[Entry, list[str]]:
     if not cuts:
         return {"type": "real", "lo": FILL_IN, "hi": FILL_IN}, [
             "The model states no value of it. Give the smallest and the largest value that are possible.",
-            'type = "integer" is for whole numbers.',
+            'type = "integer" is for whole numbers. Of 0 and 1: type = "binary", without lo and hi.',
         ]
     some = ", ".join(f"{cut:g}" for cut in sorted(cuts)[:MOST_NAMED])
     more = f" and {len(cuts) - MOST_NAMED} more" if len(cuts) > MOST_NAMED else ""

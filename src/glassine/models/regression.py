@@ -36,6 +36,7 @@ FAMILIES = {
     "gamma": "log",
 }
 """The families of outcomes, each with the link that is meant where none is named."""
+OF_FAMILIES = "A logistic regression is binomial, a linear one gaussian."
 OF_CLASSES = ("logit", "probit", "cloglog", "softmax")
 ERRORS = ("model", "robust")
 UNPRINTED = "unprinted weights, offsets or groups"
@@ -376,7 +377,7 @@ class RegressionModel(Displayed):
         """
         fit, link, classes = self.fit, self.link, self.classes
         if family is not None:
-            check_choice(family, "family", tuple(FAMILIES))
+            check_choice(family, "family", tuple(FAMILIES), remedy=OF_FAMILIES)
             own = OF_CLASSES[:-1] if family == "binomial" else (FAMILIES[family],)
             if fit.family not in ("", family) or (link and not fit.family and link not in own):
                 raise InvalidModelError(f"{parameter('family', family)} is stated of a {fit.family or link} model.")
