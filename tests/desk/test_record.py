@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -36,6 +37,26 @@ def test_the_record_is_checked_and_its_form_is_known(folder: Path, desks: tuple[
     path.write_bytes(b"SQLite format 3\0" + bytes(100))
     with pytest.raises(DeskError):
         Desk(folder, OKAFOR)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("body", [{}, {"key": ["a"]}, {"files": [1]}, {"file": "", "sha256": ""}])
+def test_an_event_that_no_desk_writes_is_named(folder: Path, kind: str, body: dict[str, Any]) -> None:
+    desk = Desk(folder, OKAFOR)
+    look(desk)
+    if "file" in body:
+        identity, asked = bound(desk, "rules.txt")
+        body = {"file": identity, "sha256": asked["sha256"]}
+    number = len(desk.state.events) + 1
+    with contextlib.suppress(DeskError), desk.writing() as log:
+        log.append(kind, OKAFOR, desk.now(), body)
+    needed = {"received", "signed", "released", "charged"}
+    needed |= {"audited", "asked", "answered", "remarked", "accepted", "voted", "reopened"} if "file" in body else set()
+    if kind in needed:
+        with pytest.raises(DeskError, match=f"entry {number} of .* is not what a desk of this version writes"):
+            Desk(folder, OKAFOR)
+    else:
+        assert len(Desk(folder, OKAFOR).state.events) >= number
 
 
 def test_public_records_of_two_data_sets_are_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

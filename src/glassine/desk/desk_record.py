@@ -15,7 +15,7 @@ from glassine.desk.events import DeskEvent, DeskLog, Person
 from glassine.desk.folder import OWN, Folder
 from glassine.desk.locking import locked
 from glassine.desk.settings import DeskSettings, read_settings
-from glassine.desk.state import DeskState, FileState, folded
+from glassine.desk.state import DeskState, FileState, InvalidEventError, folded
 from glassine.errors import DeskError, RefusedActionError
 from glassine.privacy.chained_file import ChainedFile
 
@@ -178,7 +178,10 @@ class DeskRecord:
         # Never into the present one: another thread may be reading it, and a record that was replaced by a longer one
         # does not continue it.
         if (log.head, log.identity) != (self.head, self._identity):
-            self._state = folded(log.events)
+            try:
+                self._state = folded(log.events)
+            except InvalidEventError as error:
+                raise log.unknown(error.args[0]) from None
             self.head, self._identity = log.head, log.identity
 
     def _stamp_now(self) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from glassine.errors import DamagedDeskError, DeskError
+from glassine.errors import DamagedDeskError, DeskError, LogError
 from glassine.privacy.chained_log import ChainedLog, LogForm
 
 HAPPENED = {
@@ -125,6 +125,15 @@ class DeskLog(ChainedLog[EventRow]):
         self._write(row)
         self.events.append(DeskEvent.of(row))
         return self.events[-1]
+
+    def unknown(self, number: int) -> LogError:
+        """Return the error that an entry, though as it was written, is not what this desk writes in one of its kind."""
+        # No damage of the file, for which a transaction would look at the disk.
+        return DeskError(
+            f"entry {number} of the desk record {self.path} is not what a desk of this version writes.",
+            remedy=f"Open the folder with the version that wrote it, or {FORM.restore[0].lower()}{FORM.restore[1:]}",
+            path=self.path,
+        )
 
     def _make(self, values: tuple[Any, ...]) -> EventRow:
         return EventRow._make(values)

@@ -28,6 +28,10 @@ WORDS: dict[Status, str] = {
 }
 
 
+class InvalidEventError(Exception):
+    """An event does not hold what a desk writes in one of its kind; its argument is the number."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
     """One vote."""
@@ -348,10 +352,19 @@ def _verified(said: Any) -> Verified | None:
 
 
 def folded(events: Iterable[DeskEvent]) -> DeskState:
-    """Return what the events of a record come to."""
+    """Return what the events of a record come to.
+
+    Raises
+    ------
+    InvalidEventError
+        If one does not hold what a desk writes in an event of its kind.
+    """
     state = DeskState()
     for event in events:
-        state.apply(event)
+        try:
+            state.apply(event)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise InvalidEventError(event.number) from None
     return state
 
 
