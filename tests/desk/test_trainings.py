@@ -240,6 +240,13 @@ def test_nothing_is_charged_where_no_model_could_be_written(
     assert (spent(folder), phases(served.app.desk)) == (0, [])
 
 
+@pytest.mark.slow
+def test_a_refused_charge_is_said_once(served: Served, folder: Path) -> None:
+    status, body, _ = served.ask("POST", "/api/work/spend", {**ASKED, "epsilon": "4"})
+    assert (status, body.count("Nothing was charged.")) == (422, 1)
+    assert (spent(folder), phases(served.app.desk)) == (0, ["begun", "failed"])
+
+
 @pytest.mark.parametrize("key", ["../../../victim", "victim", "", "a/b", 5])
 def test_a_record_that_names_another_place_has_nothing_read_or_removed_there(
     folder: Path, tmp_path: Path, key: Any

@@ -264,7 +264,8 @@ class Trainings:
         """Write what a training made into the folder, or record that it made nothing, with what was charged."""
         made = self._files_of(body["key"])
         if MODEL not in made:
-            said = f"No model was written: {failure} {await self._charge_text(body)}"
+            charged = await self._charge_text(body)
+            said = f"No model was written: {failure.removesuffix(charged).rstrip()} {charged}"
             self._close({**body, "phase": "failed", "text": said[:1000]})
             raise RefusedActionError(said)
         try:
