@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,9 @@ def test_an_ebm_of_breast_cancer_publishes_every_value_of_every_attribute() -> N
 
     ebm, X = breast_cancer()
     model = additive_from_interpret(ebm)
+    assert leak_bins(model).terms[0].sizes is None, "sums of weights"
+    # Numbers of records for an attacker who knows that no weights were used.
+    model = replace(model, sizes="stored")
     found = leak_bins(model, data=X)
     radius = found.attributes[0]
     assert (radius.n_own_bins, radius.n_values) == (456, 456)

@@ -103,7 +103,7 @@ def test_each_statement_without_meaning_for_a_kind_is_noted(tmp_path: Path, run:
     read = {
         "forest.json": {"n_records", "base_rate", "unweighted", "public_cuts"},
         "tree.json": {"smallest_leaf", "rounded_to", "unweighted", "public_cuts"},
-        "additive.json": {"public_cuts"},
+        "additive.json": {"unweighted", "public_cuts"},
         "cox.json": {"n_records", "family", "errors", "event"},
     }
     for name, own in read.items():

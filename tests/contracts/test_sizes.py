@@ -12,10 +12,12 @@ import pytest
 import skops.io
 from sklearn.tree import DecisionTreeClassifier, export_graphviz, export_text
 
-from glassine import AuditSettings, Domain, Real, audit
+from glassine import AuditSettings, Domain, Integer, Real, audit
 from glassine.auditing.statements import Statements
+from glassine.errors import InvalidParameterError
 from glassine.formats import load_model, to_pmml, to_sklearn, to_text, write_model
-from glassine.models import DecisionTree, RuleList
+from glassine.models import AdditiveModel, DecisionTree, NumericBins, RuleList
+from glassine.models.terms import Term
 from tests.formats.reading import read_cells
 from tests.policies import NORM
 
@@ -130,3 +132,43 @@ def test_no_export_makes_counts_of_sums(tmp_path: Path) -> None:
     (tmp_path / "stored.pmml").write_bytes(to_pmml(stored).encode())
     assert smallest(load_model(tmp_path / "stored.pmml"))[0] == "pass"
     assert export_graphviz(FITTED).count("samples = 13") == 1
+
+
+GRID = Domain({"a": Integer(0, 9, thresholds=(5,))})
+
+
+def of_bins(weights: tuple[int, ...], sizes: Any = "derived") -> AdditiveModel:
+    """Return an additive model of two bins, as interpret writes one of weighted records."""
+    term = Term(bins=(NumericBins("a", (5,), "left"),), scores=[-0.5, 0.5, 0.0], weights=weights)
+    return AdditiveModel(
+        attributes=("a",), terms=(term,), intercept=(0.0,), link="logit", classes=(0, 1), sizes=sizes, target="y"
+    )
+
+
+@pytest.mark.parametrize("rule", ["smallest_leaf", "largest_advantage"])
+def test_bins_of_sums_of_weights_pass_by_a_statement_or_by_matching_data(rule: str) -> None:
+    # Of 6 and 7 people whose whole weights have no factor in common: 400 records they are not.
+    def status(model: AdditiveModel, **options: Any) -> str:
+        findings = audit(model, domain=GRID, policy=NORM, **options)
+        return next(check.status for check in findings.checks if check.rule == rule)
+
+    stated = AuditSettings(statements=Statements(unweighted=True))
+    model = of_bins((197, 203, 0))
+    records = pd.DataFrame({"a": np.repeat([1, 9], [197, 203])})
+    assert status(of_bins((197, 203, 0), "stored")) == "pass"
+    assert status(model) == "unknown"
+    assert status(model, settings=stated) == "pass"
+    assert status(model, data=records) == "pass"
+    assert status(model, data=ROWS.astype(int)) == "unknown"
+    assert status(of_bins((3, 4, 0))) == "fail"
+    with pytest.raises(InvalidParameterError, match="contradicts the file: its sizes are multiples of 1,500"):
+        status(of_bins((4500, 10500, 0)), settings=stated)
+
+
+def test_sums_of_weights_do_not_hide_whom_a_cut_names() -> None:
+    domain = Domain({"a": Real(0, 9, 0.001)})
+
+    def named(model: AdditiveModel) -> Any:
+        return next(c.measured for c in audit(model, domain=domain).checks if c.rule == "named_by_thresholds")
+
+    assert named(of_bins((10**6 + 3, 10**6, 0))) == named(of_bins((6, 7, 0)))

@@ -139,22 +139,12 @@ def test_categories_are_the_values_of_the_data() -> None:
     }
 
 
-def test_weights_are_counts_and_deviations_are_not_noise() -> None:
+def test_weights_are_sums_and_deviations_are_not_noise() -> None:
     model = read(machine("binary"))
     assert all(term.weights is not None and term.weights.sum() == 300 and term.errors is None for term in model.terms)
     assert model.guarantee is None
-    assert model.counts_are_exact
-
-
-def test_records_that_all_weigh_as_much_are_no_counts() -> None:
-    X, y = records()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ebm = glassbox.ExplainableBoostingClassifier(interactions=0, feature_types=TYPES, **FEW)
-        model = read(ebm.fit(X, y, sample_weight=np.where(y == 1, 5.0, 10.0)))
     assert model.sizes == "derived"
     assert not model.counts_are_exact
-    assert read(machine("classes")).counts_are_exact
 
 
 def test_a_private_machine_keeps_its_claim_and_gets_caveats() -> None:

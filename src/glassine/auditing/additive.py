@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from glassine.attacks.bin_leakage import BinLeakage, TermBins, are_candidates, leak_bins
 from glassine.attacks.magnitudes import ALL, ContributionBounds
 from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
@@ -34,20 +36,22 @@ from glassine.auditing.findings import (
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.model_subject import ModelSubject
 from glassine.auditing.size_criteria import SMALLEST_LEAF
-from glassine.auditing.subject import OpenedModel, Raw
+from glassine.auditing.subject import WEIGHED, OpenedModel, Raw
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import CONTRADICTION
-from glassine.auditing.tree_figures import INFERRED, MISMATCH
+from glassine.auditing.tree_figures import INFERRED, MISMATCH, check_unweighted
 from glassine.auditing.trees import TREE_MEASUREMENTS, attack_members
 from glassine.data.record_table import RecordTable
 from glassine.domain import Integer, Real
 from glassine.domain.grid import unround
+from glassine.formats.ensembles import common_weight
 from glassine.formats.json import fingerprint
 from glassine.models import AdditiveModel
 from glassine.models.additive import score_meaning, summarize_model, typed_scores
 from glassine.models.additive_scores import recipe_of
 from glassine.models.bins import NumericBins
 from glassine.models.editing import revert
+from glassine.models.evidence import are_exact
 from glassine.models.implied import advantage_of_parameters
 from glassine.models.shapes import COVERAGE
 
@@ -86,16 +90,28 @@ class AdditiveSubject(ModelSubject):
         # neither they are unknown.
         domain, facts = inputs.domain, cls.given_with(inputs, model.tested, recipe_of(model))
         table = inputs.table
-        leakage = leak_bins(model, domain, table, None if table is None else table.persons)
+        persons = None if table is None else table.persons
+        summed = model.sizes == "derived" and are_exact(approximate=False, guarantee=model.guarantee)
+        common = _common_weight(model) if summed else 1
+        check_unweighted(inputs.statements, common)
+        # Sums of weights are compared with the data, and a small one fails, as if they were numbers of records.
+        counted = summed and common == 1
+        leakage = leak_bins(replace(model, sizes="stored") if counted else model, domain, table, persons)
         inferred = () if domain is None else tuple(name for name in model.tested if domain[name].inferred)
         odd_counts = MISMATCH.format(parts="bins") if leakage.differing else ""
         facts["mismatch"] = facts["mismatch"] or odd_counts
+        published = counted and any(entry.origin == "published" for entry in leakage.terms)
+        confirmed = inputs.statements.unweighted or (table is not None and not facts["mismatch"])
+        if published and not confirmed:
+            facts["weights"] = WEIGHED.format(whose="the file")
+            # How many records lie beside a cut does not follow from sums of weights.
+            leakage = replace(leakage, attributes=leak_bins(model, domain, table, persons).attributes)
         return cls(model=model, leakage=leakage, inferred=inferred, domain_inferred=bool(inferred), **facts, **own)
 
     @property
     def reads(self) -> tuple[str, ...]:
         """What can be stated of an additive model."""
-        return ("public_cuts",)
+        return ("public_cuts", "unweighted")
 
     @property
     def target_ends(self) -> int:
@@ -151,6 +167,12 @@ class AdditiveSubject(ModelSubject):
             of = " people" if self.counts_people else ""
             smallest = self.inputs.suppression.count(min(sizes))
             yield RecordNote(f"The smallest bin that holds any record of the data holds {smallest}{of}.")
+
+
+def _common_weight(model: AdditiveModel) -> int:
+    """Return the number of which all sizes of bins are multiples, as where each record weighs as much; else 1."""
+    sums = [term.weights.ravel() for term in model.terms if term.weights is not None]
+    return common_weight([[round(own) for own in each.tolist()] for each in sums if (np.abs(each) < 2**53).all()])
 
 
 # What measurements find, as criteria read it.
@@ -224,7 +246,7 @@ def _bits(additive: AdditiveSubject) -> Fact[Bits]:
     revealed = bits_of_bins(additive.model, additive.inputs.domain, additive.leakage)
     if math.isinf(revealed.least):
         return NotApplicable(CONTRADICTION)
-    upper, unsettled = revealed.most, ""
+    upper, unsettled = revealed.most, additive.weights
     if upper is None:
         unsettled = (
             "Sizes of bins or ranges of values are published, and what follows from them about several attributes at "

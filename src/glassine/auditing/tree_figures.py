@@ -25,6 +25,7 @@ from glassine.auditing.inputs import (
 from glassine.auditing.model_subject import Identifiers, ModelSubject
 from glassine.auditing.occupancy import Occupancy, rounded
 from glassine.auditing.reconstruction import is_shown
+from glassine.auditing.statements import Statements
 from glassine.auditing.subject import WEIGHED, OpenedModel, Raw
 from glassine.data.record_table import RecordTable
 from glassine.domain import Domain
@@ -120,11 +121,7 @@ class TreeSubject(ModelSubject):
         confirmed = occupancy.has_records and not comparison.mismatch
         summed = model.sizes == "derived" and any(cell.evidence.size is not None for cell in model.cells)
         common = common_weight(sizes_of_leaves([model])) if summed and not model.approximate else 1
-        if common > 1 and inputs.statements.unweighted:
-            raise InvalidParameterError(
-                f"{parameter('unweighted')} contradicts the file: {MULTIPLES.format(common)}.",
-                remedy=f"Leave it out, and pass the training data; or state {parameter('rounded_to', common)}.",
-            )
+        check_unweighted(inputs.statements, common, f"; or state {parameter('rounded_to', common)}")
         return cls(
             kind="tree" if isinstance(model, DecisionTree) else "rule list",
             inputs=inputs,
@@ -313,6 +310,15 @@ class TreeSubject(ModelSubject):
             smallest = self.inputs.suppression.count(min((size for size in sizes if size), default=0))
             of = "" if self.occupancy.people is None else " people"
             yield RecordNote(f"The smallest {self.part} that captures any record of the data captures {smallest}{of}.")
+
+
+def check_unweighted(statements: Statements, common: int, otherwise: str = "") -> None:
+    """Raise InvalidParameterError if no weights are stated of sizes with a factor in common; else, what to state."""
+    if common > 1 and statements.unweighted:
+        raise InvalidParameterError(
+            f"{parameter('unweighted')} contradicts the file: {MULTIPLES.format(common)}.",
+            remedy=f"Leave it out, and pass the training data{otherwise}.",
+        )
 
 
 def _compared(

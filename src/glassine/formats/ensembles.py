@@ -19,7 +19,7 @@ PURE = 1 - 1e-6
 """Shares in single precision, multiplied by the number of trees, may miss 1."""
 
 
-MULTIPLES = "the sizes of its leaves are multiples of {:,}, as of records with weights"
+MULTIPLES = "its sizes are multiples of {:,}, as of records with weights"
 
 
 def thresholds_of_trees(trees: Sequence[DecisionTree]) -> dict[str, Array]:

@@ -19,7 +19,6 @@ from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, first_of
 from glassine.formats.conditions import attribute_of, float_of, kinds_of, not_fitted
-from glassine.formats.ensembles import common_weight
 from glassine.formats.format import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -94,8 +93,6 @@ def additive_from_interpret(obj: object, domain: Domain | None = None) -> Additi
     link, classes = _output(data)
     features = _features(data, domain)
     terms = _terms(data, features)
-    sums = [term.weights.ravel() for term in terms if term.weights is not None]
-    counted = [[round(own) for own in each.tolist()] for each in sums if (np.abs(each) < 2**53).all()]
     return AdditiveModel(
         attributes=tuple(feature.name for feature in features),
         terms=terms if domain is None else in_domain_order(terms, domain),
@@ -104,8 +101,8 @@ def additive_from_interpret(obj: object, domain: Domain | None = None) -> Additi
         classes=classes,
         source=SOURCE,
         guarantee=_guarantee(data, features, regression=classes is None),
-        # Bins hold sums of sample weights, which are no records where all have a factor in common.
-        sizes="derived" if common_weight(counted) > 1 else "stored",
+        # Bins hold sums of sample weights, which are numbers of records only where no weights were used.
+        sizes="derived" if any(term.weights is not None for term in terms) else "stored",
     )
 
 
