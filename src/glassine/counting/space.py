@@ -249,13 +249,17 @@ class ListFactor:
         return [Fraction(sum(self._items[i][at] == 1 for i in members), len(members)) for members in self._classes]
 
 
-def _check_values(literal: Literal, domain: Domain) -> None:
+def _check_values(literal: Literal, domain: Domain, declared: dict[str, frozenset[Scalar]]) -> None:
+    """Raise if a literal names a value that the domain lacks; ``declared`` keeps the values of each attribute."""
     attribute = domain[literal.attribute]
     if isinstance(literal, Between) or isinstance(attribute, Integer | Real):
         return
     values: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else attribute.values
+    # Each of thousands of values has a literal of its own.
+    if literal.attribute not in declared:
+        declared[literal.attribute] = frozenset(values)
     for value in literal.values:
-        if value not in values:
+        if value not in declared[literal.attribute]:
             raise InvalidModelError(
                 f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain: "
                 f"{first_of([repr(str(v)) for v in values], 8)}.",
@@ -339,6 +343,7 @@ class Space:
         self, domain: Domain, literals: Iterable[Literal], *, domain_aware: bool, by_shares: bool = False
     ) -> None:
         used: dict[str, list[Literal]] = {}
+        declared: dict[str, frozenset[Scalar]] = {}
         for literal in literals:
             if literal.attribute not in domain:
                 raise InvalidModelError(
@@ -346,7 +351,7 @@ class Space:
                     f"{first_of(map(repr, domain.names), 8)}.",
                     remedy="Declare it or rename it.",
                 )
-            _check_values(literal, domain)
+            _check_values(literal, domain, declared)
             used.setdefault(literal.attribute, []).append(literal)
         self.factors: list[Factor] = []
         # Tied attributes are one factor, at the place of the first of them.

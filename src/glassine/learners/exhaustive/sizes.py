@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import comb, log
 from typing import Any, Protocol
 
-from glassine.domain import Domain, Literal
+from glassine.domain import Domain, Integer, Literal, Real
 from glassine.errors import GlassineError, check_whole, parameter
 from glassine.learners.budget import check_number
 from glassine.sealed.model_class import SECONDS_PER_STEP, ModelClass
@@ -159,10 +159,10 @@ def smaller(learner: Learner, domain: Domain, n_classes: int) -> Smaller | None:
     ways: list[tuple[Mapping[str, object], tuple[str, ...]]] = [({size: least}, ())] if least else []
     # Listed literals and rules are the user's own: they are not replaced.
     if isinstance(learner.literals, str) and getattr(learner, "pool", "literals") == "literals":
-        fewer: tuple[dict[str, object], ...] = (
-            {"literals": "coarse"},
-            {"n_quantiles": max(1, learner.n_quantiles // 2)},
-        )
+        fewer: list[dict[str, object]] = [{"literals": "coarse"}]
+        # Categories have no quantiles: without a number, fewer of them leave the class as it is.
+        if any(isinstance(domain[name], Integer | Real) for name in names):
+            fewer.append({"n_quantiles": max(1, learner.n_quantiles // 2)})
         for changes in fewer:
             if len(but := left_out(**changes)) < len(dropped):
                 ways.append((changes, but))
