@@ -54,6 +54,7 @@ DIFFERENT = {
     "--measure": "the figure that ranks what is compared, what splits lower, or a model whose figures are released",
     "--key": "what is signed: a certificate, a release, or what a desk decides and exports",
     "--public-key": "at a desk it goes with an export that is checked",
+    "--note": "all that a charge by hand is for, or what is added to the note that a fit writes",
     "--summary": "in place of records, or the summary that a measured model came from",
 }
 """Options of one name whose sentences differ, and why."""

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from glassine.privacy.ledger import Entry, Ledger
 
 
-NoteOption: TypeAlias = Annotated[str | None, option("TEXT", "Added to the note of the charge, which is public.")]
+NoteOption: TypeAlias = Annotated[
+    str | None, option("TEXT", "Added to the note of the charge, which is public.", hidden=True)
+]
 
 
 class Charge:

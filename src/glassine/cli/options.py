@@ -175,7 +175,9 @@ HoldoutOption: TypeAlias = Annotated[
 ]
 ClassesOption: TypeAlias = Annotated[str | None, option("A,B", "The public classes, separated by commas.")]
 ConfidenceOption: TypeAlias = Annotated[float, option("NUMBER", "Confidence of each interval.")]
-LedgerOption: TypeAlias = Annotated[Path | None, option("FILE", "Ledger to charge, with --dataset.")]
+LedgerOption: TypeAlias = Annotated[
+    Path | None, option("FILE", "Ledger to charge, with --dataset; beside its note, --note TEXT.")
+]
 DatasetOption: TypeAlias = Annotated[str | None, option("NAME", "Name of the dataset in the ledger.")]
 LedgerDeltaOption: TypeAlias = Annotated[float, option("NUMBER", "Delta, 0 for pure differential privacy.")]
 RecordsPerPersonOption: TypeAlias = Annotated[
