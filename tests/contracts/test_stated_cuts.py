@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from glassine import AuditSettings, Domain, Real, audit
-from glassine.auditing.inputs import Statements
+from glassine.auditing.statements import Statements
 from glassine.domain import Between
 from glassine.models import (
     AdditiveModel,

@@ -199,7 +199,10 @@ def test_two_desks_that_find_the_same_training_record_its_end_once(folder: Path)
     async def both() -> list[object]:
         desks = [Desk(folder, LIND) for _ in range(2)]
         trainings = [Trainings(desk, Audits(desk)) for desk in desks]
-        return await asyncio.gather(*(one.settle({"key": "press1"}) for one in trainings), return_exceptions=True)
+        ends: list[object] = await asyncio.gather(
+            *(one.settle({"key": "press1"}) for one in trainings), return_exceptions=True
+        )
+        return ends
 
     asyncio.run(both())
     assert phases(Desk(folder, LIND)) == ["begun", "done"]

@@ -17,6 +17,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from mmap import mmap
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -63,8 +64,10 @@ def holds(value: Any, depth: int = 0, seen: set[int] | None = None) -> bool:
     seen = set() if seen is None else seen
     if depth > DEEP or id(value) in seen or isinstance(value, str | int | float | type | ModuleType | None):
         return False
-    if isinstance(value, bytes):
-        return _is_file(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return _is_file(bytes(value))
+    if isinstance(value, mmap):
+        return not value.closed and _is_file(value[:])
     if callable(value) and not dataclasses.is_dataclass(value):
         return False
     # What an oracle hides cannot be reached by a learner: a test of its own bars its private names.

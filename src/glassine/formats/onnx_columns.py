@@ -304,7 +304,7 @@ def _cast(node: Operator) -> Value:
     value, to = node.value, node.attributes.get("to")
     if node.kind == "CastLike":
         to = None if node.values[1] is None else node.values[1].kind
-    to = SPELLED.get(to, to)
+    to = SPELLED.get(str(to), to)
     if to is None or node.kind == "Identity" or to == value.kind:
         return value
     if to not in (FLOAT, INT32, INT64, TEXT, DOUBLE):
