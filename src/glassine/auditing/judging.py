@@ -210,6 +210,8 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
         helpful = CUT_POINTS  # a domain is drafted from records
     elif helpful in (COUNTED, STATED_FIT) and (case.mismatch or case.contrary):
         helpful = _recoded(case) if case.odd else MATCHING
+    elif check.rule == "fitted_values" and helpful is COUNTED and case.has_data and fitted and fitted.by_coefficients:
+        helpful = JOINED  # the records and their outcomes were passed
     elif helpful is COUNTED and case.of_classes and (case.has_data or case.kind in OF_LEAVES):
         helpful = CLASSED if case.has_data else COUNTED_BY_CLASS
     elif helpful is STATED_FIT and case.lacks is not None and "n_records" not in case.lacks:

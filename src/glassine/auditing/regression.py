@@ -317,11 +317,12 @@ def _values(subject: RegressionSubject) -> Fact[FittedValues]:
         noun = "record" if certain == 1 else "records"
         reasons += (f"The outcomes of {certain:,} {noun} follow from their columns{condition}.",)
     single, unsettled = _baseline(subject)
+    zeroed = subject.fitted is not None and may_be_shrunk_away(subject.model, subject.fitted, subject.outcomes)
     if subject.fitted is not None and subject.outcomes is None and subject.model.classes is not None:
         # Without a penalty, a column of one outcome shows: its fitted probabilities are 0 or 1.
         shrunk = subject.model.fit.penalized is not False and any(size is not None for size in subject.sizes)
         unsettled = unsettled or (NO_OUTCOMES if shrunk else "")
-    elif subject.fitted is not None and may_be_shrunk_away(subject.model, subject.fitted, subject.outcomes):
+    elif zeroed:
         unsettled = unsettled or SHRUNK
     declarable = False
     if not unsettled and subject.fitted is None:
@@ -338,7 +339,7 @@ def _values(subject: RegressionSubject) -> Fact[FittedValues]:
             number=number,
             reasons=reasons,
             with_errors=with_errors,
-            by_coefficients=bool(certain) or fit.separated or is_exact(fit) or is_likeliest(fit),
+            by_coefficients=bool(certain) or zeroed or fit.separated or is_exact(fit) or is_likeliest(fit),
             unsettled=unsettled,
             declarable=declarable,
         )
