@@ -74,14 +74,10 @@ def original_records(
     records: Records = {}
     for name in domain:
         records[name], other = columns.values(name), flags.where(name, Flag.UNDECLARED, Flag.INFINITE)
-        if not isinstance(domain[name], Integer | Real):
-            # A value that is not declared is another one than all that are, and no gap.
-            records[name][other] = OTHER
-        elif flags.where(name, Flag.UNDECLARED).any():
-            raise InvalidDataError(
-                f"{name!r} is a number by the domain, and the original has something else there.",
-                remedy="Recode or drop it.",
-            )
+        # A value that is not declared is another one than all that are, and no gap; of numbers, as far as can be.
+        if other.any():
+            records[name] = records[name].copy()
+            records[name][other] = math.inf if isinstance(domain[name], Integer | Real) else OTHER
     return records
 
 
