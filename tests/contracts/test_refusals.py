@@ -75,6 +75,8 @@ NAMES_AND_SHAPES = (
     "y names a column, so X must be a data frame",
     "columns must be named by strings",
     "the columns of X must have different names",
+    "have no names",
+    "must hold the true classes or numbers, got the name",
     "the records have no column",
     "features, but",
     "the columns of X are not the attributes",

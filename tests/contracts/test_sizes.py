@@ -139,7 +139,8 @@ GRID = Domain({"a": Integer(0, 9, thresholds=(5,))})
 
 def of_bins(weights: tuple[int, ...], sizes: Any = "derived") -> AdditiveModel:
     """Return an additive model of two bins, as interpret writes one of weighted records."""
-    term = Term(bins=(NumericBins("a", (5,), "left"),), scores=[-0.5, 0.5, 0.0], weights=weights)
+    scores, sums = np.array([-0.5, 0.5, 0.0]), np.array(weights, dtype=float)
+    term = Term(bins=(NumericBins("a", (5,), "left"),), scores=scores, weights=sums)
     return AdditiveModel(
         attributes=("a",), terms=(term,), intercept=(0.0,), link="logit", classes=(0, 1), sizes=sizes, target="y"
     )

@@ -255,7 +255,7 @@ def _capacity(subject: TreeSubject) -> Outcome[AverageCase]:
     if n is None and exact and subject.inputs.settings.statements.one_record_per_person:
         n = model.n_records
     if n is None:
-        return NotApplicable(f"the number of people in the training data is not known (`{parameter('n=')}`).")
+        return NotApplicable(f"the number of people in the training data is not known: {parameter('n=')} states it.")
     if exact and model.n_records is not None and n != model.n_records:
         return NotApplicable(f"its counts add up to {model.n_records:,}, and {n:,} people are stated.")
     published = Published(figures=figures.figures, options=stated.options, models=stated.models)

@@ -207,6 +207,8 @@ def _are_squares(lines: Mapping[int, _Line]) -> bool:
     if any(re.fullmatch(NUMBER, line.yval) is None for line in lines.values()):
         return True  # said of the node
     values, losses = {node: float(line.yval) for node, line in lines.items()}, {n: x.loss for n, x in lines.items()}
+    if not all(map(math.isfinite, (*values.values(), *losses.values()))):
+        return False
     splits = [node for node in lines if not lines[node].leaf and {2 * node, 2 * node + 1} <= lines.keys()]
     if not splits:
         return len(lines) > 1 or not (values[1] == 1 and losses[1])  # the rate of all, which a survival tree has as 1
