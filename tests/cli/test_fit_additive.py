@@ -205,7 +205,7 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     "a pair without its mark": (("--epsilon", "1", "--interactions", "age,smoker"), "or 'NAME & NAME'"),
     "a pair of a stranger": (("--epsilon", "1", "--interactions", "age & height"), "--interactions must name pairs"),
     "too many pairs": (("--epsilon", "1", "--interactions", "31"), "--interactions must be a number in [0, 30]"),
-    "too little memory": (("--epsilon", "1", "--memory-limit", "1000"), "the limit is --memory-limit 1 kB"),
+    "too little memory": (("--epsilon", "1", "--memory-limit", "1000"), "more memory than --memory-limit 1 kB"),
     "report of another form": (
         ("--epsilon", "1", "--report", "r.pdf"),
         "Let the name end in .html, .htm, .json or .txt",

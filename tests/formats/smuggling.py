@@ -576,6 +576,7 @@ SAMPLES: dict[str, dict[str, Sample]] = {
         "c45": Sample(make=file("c45.txt"), plants=in_text(before="{}\n", behind="")),
     },
     "R regression": {"text": Sample(make=file("../regressions/r_lm.txt"), plants=in_text(before="{}\n"))},
+    "R coeftest": {"text": Sample(make=file("../regressions/coeftest.txt"), plants=in_text(before="{}\n"))},
     "statsmodels summary": {"text": Sample(make=file("../regressions/sm_ols.txt"), plants=in_text(before=""))},
     "table of coefficients": {
         "CSV": Sample(make=file("../regressions/broom_logit.csv"), plants=in_text(before="{}\n", behind=""))
