@@ -17,28 +17,17 @@ from glassine.desk.locking import LOCK, NEW, locked
 from glassine.errors import DeskError
 
 KILLED = """
-import os, signal, sys
+import os, sys
 from pathlib import Path
 from glassine.desk import locking
+from tests.desk.killing import Steps
 
-at, count = int(sys.argv[2]), 0
-def step():
-    global count
-    count += 1
-    if count == at:
-        os.kill(os.getpid(), signal.SIGKILL)
-def traced(original):
-    def call(*arguments, **options):
-        step()
-        result = original(*arguments, **options)
-        step()
-        return result
-    return call
+steps = Steps(int(sys.argv[2]))
 for name in ("open", "write", "close", "link"):
-    setattr(os, name, traced(getattr(os, name)))
-Path.unlink = traced(Path.unlink)
+    setattr(os, name, steps.traced(getattr(os, name)))
+Path.unlink = steps.traced(Path.unlink)
 with locking.locked(Path(sys.argv[1]), "okafor", 1.0):
-    step()
+    steps.step()
 """
 
 

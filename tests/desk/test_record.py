@@ -101,23 +101,12 @@ from glassine.desk.heads import exported
 from glassine.desk.releasing import release, sign
 from glassine.privacy import chained_log
 from tests.desk.desks import BERG, OKAFOR, RULES, bound, look
+from tests.desk.killing import Steps
 from tests.desk.test_desk import SIGNED_FOR, ready, render
 
-at, count = 0, 0
-def step():
-    global count
-    count += 1
-    if count == at:
-        os.kill(os.getpid(), signal.SIGKILL)
-def traced(original):
-    def call(*arguments, **options):
-        step()
-        result = original(*arguments, **options)
-        step()
-        return result
-    return call
-chained_log.ChainedLog._write = traced(chained_log.ChainedLog._write)
-os.rename, Path.rename, Path.mkdir = traced(os.rename), traced(Path.rename), traced(Path.mkdir)
+steps = Steps(0)
+chained_log.ChainedLog._write = steps.traced(chained_log.ChainedLog._write)
+os.rename, Path.rename, Path.mkdir = map(steps.traced, (os.rename, Path.rename, Path.mkdir))
 
 def done(desk, kind, name=""):
     # Whether an event is recorded already, of a file or at all.
@@ -175,11 +164,10 @@ def work(folder):
         first.record("exported", {"audience": "public"})
 
 def child(folder, when):
-    global at, count
     number = os.fork()
     if number:
         return os.waitpid(number, 0)[1]
-    at, count = when, 0
+    steps.last, steps.count = when, 0
     work(folder)
     os._exit(0)
 
@@ -195,8 +183,8 @@ def new(name):
 
 whole = new("whole")
 work(whole)
-steps, found = count, []
-for when in range(1, steps + 1):
+found = []
+for when in range(1, steps.count + 1):
     folder = new(f"killed-{when}")
     killed = child(folder, when)
     before = events(folder) if (folder / ".glassine" / "desk.db").exists() else []
