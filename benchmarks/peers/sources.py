@@ -16,7 +16,7 @@ from glassine.counting.logic import LiteralLogic
 from glassine.domain import ExactlyOne
 from glassine.domain.grid import public_grid
 from glassine.learners.antecedents import declared
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 
 CALIFORNIA_SIZE, ADULT_SIZE, COMPAS_SIZE = 20_640, 32_561, 7_214
 MATRICES = {"COMPAS": (COMPAS_SIZE, 27), "Adult, dummies": (48_842, 24), "Adult, 76 literals": (ADULT_SIZE, 76)}

@@ -628,12 +628,17 @@ def test_numbers_above_zero_pass_by_a_file_unless_their_errors_say_that_one_reco
         assert status(audit(model, domain=domain))["fitted_values"] == expected
 
 
-def test_the_records_of_a_column_are_no_people() -> None:
+def test_people_are_counted_in_a_column_where_they_are_stated() -> None:
     few = (np.arange(400) < 15).astype(float)
     model, data = fitted_line({"age": np.linspace(1, 2, 400), "few": few})
     people = data.with_columns(pl.Series("who", np.maximum(np.arange(400), 14).astype(str)))
     assert status(audit(model, data, "y", policy=NORM))["smallest_leaf"] == "pass"
-    assert status(audit(model, people, "y", persons="who", policy=NORM))["smallest_leaf"] == "unknown"
+    assert status(audit(model, people, "y", persons="who", policy=NORM))["smallest_leaf"] == "fail"
+    alone = data.with_columns(pl.Series("who", np.arange(400).astype(str)))
+    assert status(audit(model, alone, "y", persons="who", policy=NORM))["smallest_leaf"] == "pass"
+    # All who are not in the column are one person.
+    rest = data.with_columns(pl.Series("who", np.minimum(np.arange(400), 15).astype(str)))
+    assert status(audit(model, rest, "y", persons="who", policy=NORM))["smallest_leaf"] == "fail"
     assert status(audit(model, data, "y"))["fitted_values"] == "pass"
     assert status(audit(model, people, "y", persons="who"))["fitted_values"] == "fail", "a person alone in the column"
     others = people.with_columns(pl.Series("who", (np.arange(400) // 2).astype(str)))

@@ -16,7 +16,7 @@ from glassine import Category, Certificate, Domain, Integer, Ledger, Real, load_
 from glassine.domain.attributes import Attribute
 from glassine.formats import fingerprint
 from glassine.learners import PrivateSummary
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from tests.cli.running import Run, attributes, one_after_another
 
 SUMMARIZE = ("summarize", "people.csv", "--target", "ill", "--domain", "domain.json", "-o", "s.json", "--epsilon", "2")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -116,6 +117,8 @@ def records_behind(model: Any, domain: Domain, seed: int) -> pl.DataFrame:
             outcomes += own
         frame = pool[rows]
     else:
+        if isinstance(model, RegressionModel) and not model.link:
+            model = replace(model, link="identity")  # a table that does not say what its score is
         frame = drawn(domain, cuts_of(model), WITHOUT_LEAVES, seed)
         outcomes = [value.item() if isinstance(value, np.generic) else value for value in model.predict(frame)]
     persons = pl.Series("who", np.arange(len(frame)) // 2 + 100_000 * seed)
@@ -174,6 +177,6 @@ def _subject(name: str, data: bytes, file: str, trusted: tuple[str, ...], tree: 
         reading=(*trusted, *(() if tree is None else (f"--tree={tree}",))),
         target=OUTCOME,
         trained=False,
-        answers={"--n": str(len(records[0]))} if isinstance(model, RegressionModel) else {},
+        answers={"--n": str(len(records[0])), "--family": "gaussian"} if isinstance(model, RegressionModel) else {},
         domain=domain,
     )

@@ -47,9 +47,9 @@ from glassine.records import Flag, Reader, read, schema
 from glassine.records.columns import values_of
 from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
-from glassine.records.refusals import NEAR, wide
 from glassine.records.scalars import FOREIGN, number_of, value_of
 from glassine.records.schemas import check_types
+from glassine.records.undeclared import NEAR, wide
 from glassine.scrubbing.scrub import _counted_sizes
 from glassine.surrogates.query_input import open_records, query_of
 from tests.cli.running import one_after_another
@@ -172,7 +172,7 @@ def check_together(attribute: Attribute, cells: Sequence[Any], data: Any) -> Non
 
 
 def rows_in_order(attribute: Attribute) -> tuple[str, ...]:
-    from glassine.records.refusals import reasons
+    from glassine.records.undeclared import reasons
 
     return reasons(attribute)
 

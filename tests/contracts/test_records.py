@@ -32,8 +32,8 @@ from glassine.records import Flag, Reader, read, read_checked, read_settled
 from glassine.records.cells import PIECE
 from glassine.records.columns import values_of
 from glassine.records.reading import read as read_cells
-from glassine.records.refusals import wide
 from glassine.records.schemas import is_number
+from glassine.records.undeclared import wide
 from glassine.surrogates.query_input import described, query_of
 from tests.records.odd_cells import ATTRIBUTES, NUMBERS, ODD_CELLS, TEXTS, Hostile
 from tests.records.odd_containers import NO_COLUMNS, ODD_TYPES, UNNAMED

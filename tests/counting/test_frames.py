@@ -16,7 +16,7 @@ from glassine.domain import Between, Binary, Category, Domain, Integer, Literal,
 from glassine.errors import InvalidDataError
 from glassine.records import keys
 from glassine.records.cuts import coarse, cuts_of
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from tests.counting.test_records import BACKENDS, DOMAIN, content, sample
 
 LITERALS = (

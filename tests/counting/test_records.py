@@ -21,7 +21,7 @@ from glassine.domain import Binary, Category, Domain, ExactlyOne, Integer, OneOf
 from glassine.errors import InvalidDataError, InvalidDomainError
 from glassine.records import engines
 from glassine.records.engines import ask
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 
 DOMAIN = Domain(
     {

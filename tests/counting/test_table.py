@@ -30,7 +30,7 @@ from glassine.records.containers import is_lazy
 from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
 from glassine.records.reading import read_settled
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from glassine.surrogates import SurrogateExplainer
 
 DOMAIN = Domain({"age": Integer(0, 99), "job": Category(("clerk", "baker")), "ill": Category(("no", "yes"))})

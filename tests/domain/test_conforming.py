@@ -20,7 +20,7 @@ from glassine.domain import Attribute, Between, Binary, Category, Domain, Intege
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError
 from glassine.records.columns import ConformedColumns
 from glassine.records.reading import read_settled
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 
 INF, NAN = math.inf, math.nan
 

@@ -19,7 +19,7 @@ from glassine.domain.forms import read_codebook, to_toml
 from glassine.domain.literals import are_disjoint
 from glassine.errors import InvalidDataError, InvalidDomainError
 from glassine.records.reading import read_settled
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 
 CODES = Category(("E10", Prefix("E"), Prefix("E1"), Prefix("N"), "F"), missing=True)
 DOMAIN = Domain({"icd": CODES})

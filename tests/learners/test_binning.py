@@ -13,7 +13,7 @@ from glassine.errors import InvalidParameterError
 from glassine.learners.additive.estimators import PrivateEBMClassifier
 from glassine.learners.additive.grids import MERGE, Axis, public_grids
 from glassine.models import CategoryBins, NumericBins
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from glassine.sealed.binned import read_cells
 
 from .binning import bin_axes

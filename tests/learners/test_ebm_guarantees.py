@@ -23,7 +23,7 @@ from glassine.learners.additive.grids import public_grids
 from glassine.learners.additive.targets import Target, release_base
 from glassine.privacy import accounting
 from glassine.privacy.fine_gaussian import FINE_SIGMA, FineNoise, slack_of
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from glassine.sealed import residuals as sealed_residuals
 from glassine.sealed import sums as ebm_sums
 from glassine.sealed.binned import read_cells

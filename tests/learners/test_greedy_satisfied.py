@@ -17,7 +17,7 @@ from glassine.learners.antecedents import Antecedent, PoolPlan
 from glassine.learners.greedy.growth import GreedyPool
 from glassine.learners.greedy.private_lists import PrivateGreedyRuleListClassifier
 from glassine.privacy.accounting import DiscreteLaplaceNoise
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from glassine.sealed import growth_price
 from glassine.sealed.gini import counted_levels
 from glassine.sealed.satisfied import most_satisfied

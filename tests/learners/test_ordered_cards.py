@@ -28,7 +28,7 @@ from glassine.learners.additive.ridge import RIDGE, Design, fit_cells
 from glassine.learners.additive.targets import Target
 from glassine.models import AdditiveModel, NumericBins, Term
 from glassine.models.scorecard import points_of
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from glassine.report.card_page import render_card
 from glassine.sealed.binned import read_cells
 

@@ -33,7 +33,7 @@ from glassine.learners.greedy.greedy_plan import MECHANISMS
 from glassine.privacy import accounting
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.identifiers import identifier
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from glassine.sealed.persons import CountedPersons
 
 DOMAIN = Domain({"age": Integer(0, 9, thresholds=(3, 6)), "job": Category(("a", "b"), missing=True)})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from glassine.domain import Domain
 from glassine.learners.publishing import decision_path, evidence_of
 from glassine.privacy.randomness import Randomness
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from glassine.sealed.list_family import list_model
 from glassine.sealed.tree_family import Leaf, Split, tree_model
 from glassine.sealed.trees import leaf_nodes

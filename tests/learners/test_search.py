@@ -33,7 +33,7 @@ from glassine.privacy.private_selection import RunCount
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.unit import PrivacyUnit
 from glassine.records.identifiers import identifier
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from glassine.sealed.persons import CountedPersons
 from glassine.sealed.scoring import n_correct
 from glassine.sealed.selection import split

@@ -17,7 +17,7 @@ from glassine.learners.intake import HeldIntake
 from glassine.privacy import accounting
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.unit import RECORD
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from glassine.sealed import exact_quantiles, queries
 from glassine.sealed.accounts import Allowance
 from glassine.sealed.queries import Quantiles

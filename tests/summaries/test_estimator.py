@@ -20,7 +20,7 @@ from glassine.learners.publishing import probabilities
 from glassine.learners.summaries.derived import AS_RETURNED
 from glassine.models.scorecard import card_items
 from glassine.records.reading import read_settled
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from tests.summaries.people import DOMAIN, people, summary
 
 

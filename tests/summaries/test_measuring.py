@@ -35,7 +35,7 @@ from glassine.records import engines
 from glassine.records.columns import ConformedColumns, columns_of
 from glassine.records.engines import ask
 from glassine.records.reading import read_settled
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from glassine.sealed import draws, scoring
 from glassine.sealed.queries import Counts
 from glassine.sealed.scoring import LEAST, PARTS, Rightness

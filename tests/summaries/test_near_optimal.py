@@ -30,7 +30,7 @@ from glassine.learners.summaries.reliance import RelianceSearch
 from glassine.learners.summaries.splitting import SplitNode
 from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_trees
 from glassine.records.reading import read_settled
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from tests.summaries.people import DOMAIN, RANGE, people, summary
 
 SIZES = (3, 2, 3)

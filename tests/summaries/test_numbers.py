@@ -22,7 +22,7 @@ from glassine.learners.summaries import estimates
 from glassine.learners.summaries.estimates import replicates
 from glassine.privacy import accounting
 from glassine.records.reading import read_settled
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from glassine.sealed.binned import Binned, parts_of
 from glassine.sealed.released_bins import PARTS
 from glassine.sealed.residuals import _distance

@@ -16,7 +16,7 @@ from glassine.domain import Category, Domain, Real
 from glassine.errors import GlassineError, InvalidParameterError
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.models.quality import Quality
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from glassine.surrogates import Measures, SurrogateExplainer
 from glassine.surrogates.distances import DomainMetric, as_metric
 from glassine.surrogates.explanation_measures import choose

@@ -15,7 +15,7 @@ from glassine import AuditSettings, audit
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import GlassineError, InvalidDataError
 from glassine.microaggregation import SemanticDistance
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from glassine.surrogates import ContrastConstraints, SurrogateExplainer, SurrogateRelease
 from glassine.surrogates.building import public_metric
 from glassine.surrogates.release_statements import reveals

@@ -28,7 +28,7 @@ from glassine.privacy.randomness import Randomness
 from glassine.records.bits import BitSets
 from glassine.records.columns import ConformedColumns
 from glassine.records.reading import read as read_cells
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from glassine.sealed import partitions
 from glassine.sealed.accounts import Allowance, FitAccount
 from glassine.sealed.door import FAILED

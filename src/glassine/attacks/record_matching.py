@@ -16,7 +16,7 @@ from glassine.records.arrays import AnyArray, Array
 from glassine.records.cells import Flag
 from glassine.records.containers import schema
 from glassine.records.reading import read
-from glassine.records.refusals import wide
+from glassine.records.undeclared import wide
 
 __all__ = ["ErrorEstimate", "Records", "align", "distances", "original_records"]
 

@@ -397,6 +397,12 @@ STATED_ERRORS = remedy(
     python="`AuditSettings(statements=Statements(errors='model'))`",
     errors="model",
 )
+STATED_FAMILY = remedy(
+    "Ask the publisher of which family the outcome is, and state it: {step}.",
+    "audit",
+    python="`AuditSettings(statements=Statements(family=...))`",
+    family=None,
+)
 STATED_RATES = remedy(
     "Ask the publisher for the share of the rarer class among the training records, and of boosted trees for the "
     "learning rate, and state them: {step}.",

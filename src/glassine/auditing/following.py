@@ -71,6 +71,25 @@ class Fitted:
         return leverage_of(self.design * np.sqrt(self.weights)[:, None])
 
 
+def number_in(rows: Bools, persons: AnyArray | None) -> int:
+    """Return how many records some rows are, or whose they are, how many people."""
+    return int(rows.sum()) if persons is None else len(np.unique(persons[rows]))
+
+
+def fewer_in(values: Array, of_category: bool, persons: AnyArray | None) -> int | None:
+    """Return how many records lack the most frequent value: of a category, two values, or one that most records have.
+
+    A number that is 0 for all but a few is a column of those few. Where persons are stated, these are counted, and
+    those of the most frequent value if they are fewer.
+    """
+    distinct, counts = np.unique(values, return_counts=True)
+    most = int(counts.max(initial=0))
+    if not (of_category or len(distinct) == 2 or 2 * most > len(values) or np.isin(distinct, (0.0, 1.0)).all()):
+        return None
+    most_rows = values == distinct[counts.argmax()] if len(distinct) else np.zeros(0, dtype=bool)
+    return len(values) - most if persons is None else min(number_in(side, persons) for side in (most_rows, ~most_rows))
+
+
 def leverage_of(design: Array) -> Array:
     """Return how much of each record's fitted value its outcome makes, shape (n,), for columns in any units."""
     return np.asarray((_base(design) ** 2).sum(axis=1))
@@ -219,7 +238,7 @@ def _combinations(equations: Array) -> Iterator[Bools]:
 
 def _of_one_person(own: Bools, persons: AnyArray | None) -> bool:
     """Return whether some records are of one person, the sum of whose outcomes is known."""
-    return persons is not None and len(np.unique(persons[own])) == 1
+    return persons is not None and number_in(own, persons) == 1
 
 
 def _of_one_outcome(own: Bools, outcomes: AnyArray | None, model: RegressionModel) -> bool:

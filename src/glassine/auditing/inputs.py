@@ -26,8 +26,8 @@ from glassine.formats.sklearn.parameters import StatedParameters
 from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag
 from glassine.records.reading import read
-from glassine.records.refusals import frequent_texts
 from glassine.records.schemas import is_number
+from glassine.records.undeclared import frequent_texts
 from glassine.resources import current
 
 if TYPE_CHECKING:

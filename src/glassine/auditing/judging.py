@@ -31,6 +31,7 @@ from glassine.auditing.criterion import (
     PROVING,
     SAME_RECORDS,
     STATED_ERRORS,
+    STATED_FAMILY,
     STATED_FIT,
     STATED_RATES,
     UNCALIBRATED,
@@ -215,7 +216,7 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
     elif helpful is COUNTED and case.of_classes and (case.has_data or case.kind in OF_LEAVES):
         helpful = CLASSED if case.has_data else COUNTED_BY_CLASS
     elif helpful is STATED_FIT and case.lacks is not None and "n_records" not in case.lacks:
-        of_fit = STATED_ERRORS if case.lacks == ("errors",) else STATED_RATES
+        of_fit = {"errors": STATED_ERRORS, "family": STATED_FAMILY}.get(next(iter(case.lacks), ""), STATED_RATES)
         helpful = FEWER_TABLES if case.kind == "several regressions" else of_fit if case.lacks else UNCALIBRATED
     elif helpful is HELD_OUT and case.measured("membership") is not None:
         helpful = MORE_HELD_OUT

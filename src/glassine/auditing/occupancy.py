@@ -21,7 +21,7 @@ from glassine.models.records import counted_records, of_columns
 from glassine.records.arrays import Indices, Ints
 from glassine.records.cuts import cuts_of
 from glassine.records.engines import LazyTable
-from glassine.records.refusals import wide
+from glassine.records.undeclared import wide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

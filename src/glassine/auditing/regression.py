@@ -18,11 +18,13 @@ from glassine.auditing.following import (
     SHRUNK,
     Fitted,
     certain_outcomes,
+    fewer_in,
     is_exact,
     is_likeliest,
     is_number,
     may_be_shrunk_away,
     may_follow,
+    number_in,
     single_values,
 )
 from glassine.auditing.inputs import AuditInputs, on_shared
@@ -84,7 +86,7 @@ class RegressionSubject(ModelSubject):
 
     @cached_property
     def sizes(self) -> tuple[int | None, ...]:
-        """For each column of 0/1, the fewer of its records of either value; None of others and without records.
+        """For each column of 0/1, the fewer of its records or people of either value; None of others or without data.
 
         Two other values are 0 and 1 in another unit. Of a category times a number, those of the category are counted.
         """
@@ -92,20 +94,23 @@ class RegressionSubject(ModelSubject):
             return (None,) * len(self.model.effects)
         columns = self.fitted.design[:, 1:].T
         return tuple(
-            _fewer(values, any(isinstance(factor, Equal) for factor in effect.factors))
+            fewer_in(values, any(isinstance(factor, Equal) for factor in effect.factors), self.fitted.persons)
             for effect, values in zip(self.model.effects, columns, strict=True)
         )
 
     @cached_property
     def references(self) -> tuple[int, ...]:
-        """Records of each category that no column names, of attributes with columns of values."""
+        """Records, or people, of each category that no column names, of attributes with columns of values."""
         if self.fitted is None:
             return ()
         named: dict[str, list[int]] = {}
         for place, effect in enumerate(self.model.effects, start=1):
             if len(effect.factors) == 1 and isinstance(effect.factors[0], Equal):
                 named.setdefault(effect.factors[0].attribute, []).append(place)
-        left = [int((~self.fitted.design[:, places].any(axis=1)).sum()) for places in named.values()]
+        left = [
+            number_in(np.asarray(~self.fitted.design[:, places].any(axis=1)), self.fitted.persons)
+            for places in named.values()
+        ]
         return tuple(size for size in left if size)
 
     @cached_property
@@ -145,6 +150,8 @@ class RegressionSubject(ModelSubject):
         """What the publisher can state, so that the law of parameters says what it implies; nothing where it cannot."""
         if self.model.fit.special == (UNPRINTED,):
             return ("errors",)
+        if not self.model.link and (self.inputs.data is not None or self.model.fit.n_records is not None):
+            return ("family",)
         return () if self.model.fit.family and uncalibrated(self.model) else ("n_records",)
 
     def summary(self) -> ModelSummary:
@@ -169,18 +176,6 @@ class RegressionSubject(ModelSubject):
             yield "The file holds a scaler, with the number of records, and the mean and variance of each number."
         if self.fitted is not None and not self.fitted.complete.all():
             yield RecordNote("Records with a missing number were left out, as fits leave them out.")
-
-
-def _fewer(values: Array, of_category: bool) -> int | None:
-    """Return how many records lack the most frequent value: of a category, two values, or one that most records have.
-
-    A number that is 0 for all but a few is a column of those few.
-    """
-    distinct, counts = np.unique(values, return_counts=True)
-    most = int(counts.max(initial=0))
-    if not (of_category or len(distinct) == 2 or 2 * most > len(values) or np.isin(distinct, (0.0, 1.0)).all()):
-        return None
-    return len(values) - most
 
 
 def _fitted(model: RegressionModel, table: RecordTable, target: str | None) -> Fitted:
@@ -283,7 +278,7 @@ def _sizes(subject: RegressionSubject) -> Fact[Sizes]:
     if not model.effects:
         return Inapplicable("The regression has no columns.")
     names = ("column of 0/1", "columns of 0/1")
-    if subject.counts_people:
+    if subject.counts_people and subject.fitted is None:
         return NotApplicable("records are counted in the columns, and people are asked for.")
     if subject.fitted is not None:
         counted = (*(size for size in subject.sizes if size is not None), *subject.references)

@@ -28,6 +28,7 @@ FOR_THE_USER = {
     "n_records": "N",
     "base_rate": "SHARE",
     "learning_rate": "NUMBER",
+    "family": "NAME",
     "drawn_from": "N",
     "epsilon": "NUMBER",
     "target": "COLUMN",

@@ -22,7 +22,7 @@ from glassine.models.quality import Quality
 from glassine.records.alignment import holds_booleans
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
 from glassine.records.cells import ANY_NUMBER, Flag
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 
 
 def full_probabilities(model: Any, probabilities: Array, n_classes: int) -> Array:

@@ -22,7 +22,7 @@ from glassine.records.containers import Opened, is_lazy
 from glassine.records.cuts import Cuts, coarse, cuts_of
 from glassine.records.engines import WEIGHT, LazyTable, binned, check_weights, valid
 from glassine.records.reading import read_settled
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)

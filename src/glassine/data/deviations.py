@@ -37,7 +37,7 @@ def sentence(
     why : mapping of str to object, optional
         The number of each reason, as far as it may be shown; None where it may not. Reasons can be distinguished by it.
     words : sequence of str, optional
-        Texts that many records hold (``glassine.records.refusals.frequent``); of fewer, none may be named.
+        Texts that many records hold (``glassine.records.undeclared.frequent``); of fewer, none may be named.
 
     Examples
     --------

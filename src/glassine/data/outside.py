@@ -9,7 +9,7 @@ from glassine.data.record_table import RecordTable, as_table, eager, frame_of
 from glassine.domain.domain import Domain
 from glassine.records.lines import LineFlag
 from glassine.records.reading import read
-from glassine.records.refusals import reasons, rows_outside, wide
+from glassine.records.undeclared import reasons, rows_outside, wide
 
 __all__ = ["broken_rules", "lines_outside", "outside_of", "rows_of_lines", "violations"]
 

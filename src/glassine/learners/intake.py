@@ -49,7 +49,7 @@ from glassine.records.columns import ConformedColumns
 from glassine.records.containers import is_lazy
 from glassine.records.engines import LazyTable
 from glassine.records.reading import read_settled
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 from glassine.sealed.door import OF_THE_INTAKE
 from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata

@@ -20,7 +20,7 @@ from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, Array, Bools
 from glassine.records.cells import ANY_NUMBER, Flag, Reader
 from glassine.records.columns import values_of
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 
 MOST_VALUES = 1000
 """Most values of a category: the dissimilarities of all pairs are kept."""

@@ -23,7 +23,7 @@ from glassine.records.cells import NUMBER
 from glassine.records.columns import ConformedColumns, values_of
 from glassine.records.flags import settled
 from glassine.records.reading import read
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 
 MOST_LOGARITHM = 700.0
 """Larger logarithms of a mean are taken as this: the exponential of more is no number."""

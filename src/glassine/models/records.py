@@ -24,7 +24,7 @@ from glassine.records.columns import ConformedColumns, holds_of_numbers, values_
 from glassine.records.containers import batches, check_width, schema
 from glassine.records.flags import settled
 from glassine.records.reading import read
-from glassine.records.refusals import wide
+from glassine.records.undeclared import wide
 
 Holds: TypeAlias = Callable[[Literal, Indices], Bools]
 """Where some rows satisfy a literal."""

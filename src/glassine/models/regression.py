@@ -22,7 +22,7 @@ from glassine.records.arrays import AnyArray, Array
 from glassine.records.cells import NUMBER
 from glassine.records.columns import ConformedColumns, values_of
 from glassine.records.containers import schema
-from glassine.records.refusals import read_checked
+from glassine.records.undeclared import read_checked
 
 LINKS = ("identity", "log", "logit", "probit", "cloglog", "softmax", "cox")
 """How a score becomes a prediction: unchanged, as the log of a mean, as the log-odds, normal quantile or complementary

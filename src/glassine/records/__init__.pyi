@@ -6,6 +6,6 @@ from glassine.records.containers import schema as schema
 from glassine.records.flags import Flags as Flags
 from glassine.records.reading import read as read
 from glassine.records.reading import read_settled as read_settled
-from glassine.records.refusals import read_checked as read_checked
+from glassine.records.undeclared import read_checked as read_checked
 
 __all__: list[str]

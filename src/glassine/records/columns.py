@@ -45,7 +45,7 @@ class ConformedColumns:
     Examples
     --------
     >>> from glassine.domain import Domain
-    >>> from glassine.records.refusals import read_checked
+    >>> from glassine.records.undeclared import read_checked
     >>> domain = Domain({"age": Integer(18, 99), "job": Category(("clerk", "baker"))})
     >>> data = {"age": np.array([17, 30, 120]), "job": np.array(["baker", "pope", "clerk"])}
     >>> columns = read_checked(data, domain)

@@ -27,8 +27,8 @@ from glassine.records.containers import batches, lazy_frame, plain_column, schem
 from glassine.records.cuts import Cuts
 from glassine.records.flags import Flags, settled
 from glassine.records.keys import LARGEST_KEY, Keys
-from glassine.records.refusals import outside, reasons, refuse, wide
 from glassine.records.schemas import check_types
+from glassine.records.undeclared import outside, reasons, refuse, wide
 
 # Weights of rows: how many records each row of a dataset stands for.
 
@@ -181,7 +181,7 @@ def _unchanged(column: Plain) -> pl.Series:
 
 
 def _refusable(attribute: Attribute) -> Bools:
-    """Return for each flag whether an ordinary fit refuses it, as :func:`~glassine.records.refusals.refuse` does."""
+    """Return for each flag whether an ordinary fit refuses it, as :func:`~glassine.records.undeclared.refuse` does."""
     out = np.zeros(len(Flag), dtype=bool)
     out[Flag.UNDECLARED] = isinstance(attribute, Integer | Real)
     out[[Flag.MISSING, Flag.INFINITE]] = not attribute.missing

@@ -17,8 +17,8 @@ from glassine.records.cells import Flag, FlagArray
 from glassine.records.columns import read_only, values_of
 from glassine.records.containers import plain_column
 from glassine.records.reading import read
-from glassine.records.refusals import wide
 from glassine.records.scalars import FOREIGN, double, is_gap, number_of, value_of
+from glassine.records.undeclared import wide
 
 if TYPE_CHECKING:
     import polars as pl

@@ -26,8 +26,8 @@ from glassine.records.files import check_before_charge
 from glassine.records.flags import Flags, settled
 from glassine.records.headers import RecordsFile
 from glassine.records.object_columns import rows_as_objects
-from glassine.records.refusals import read_checked
 from glassine.records.schemas import check_types
+from glassine.records.undeclared import read_checked
 
 Record: TypeAlias = dict[str, Scalar | None]
 Query: TypeAlias = Any

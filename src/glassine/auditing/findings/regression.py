@@ -24,7 +24,7 @@ class ColumnFinding:
     bound : int or None
         Records, or records of its rarer outcome, that it holds at least by its standard error; None without a bound.
     size : ShownCount or None
-        Fewer of the records of either value of a column of 0/1, counted in the data; None without data.
+        Fewer of the records, or people, of either value of a column of 0/1, counted in the data; None without data.
     """
 
     name: str

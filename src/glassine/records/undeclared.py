@@ -1,4 +1,4 @@
-"""What lies outside an attribute: for audits, `domain check`, and what ordinary fits refuse."""
+"""Cells that hold no value of their attribute: for audits, `domain check`, and what ordinary fits refuse."""
 
 from __future__ import annotations
 
@@ -20,11 +20,7 @@ from glassine.records.columns import ConformedColumns
 from glassine.records.containers import batches, schema
 from glassine.records.flags import Flags, settled
 from glassine.records.reading import Recipe, read
-from glassine.records.scalars import (
-    FOREIGN,
-    number_of,
-    value_of,
-)
+from glassine.records.scalars import FOREIGN, number_of, value_of
 from glassine.records.schemas import check_types, declared, is_number
 
 if TYPE_CHECKING:
@@ -198,7 +194,7 @@ def refuse_foreign(columns: ConformedColumns, flags: Flags) -> None:
 
 
 def rows_outside(container: object, recipe: Recipe, names: Iterable[str] | None = None) -> dict[str, FlagArray]:
-    """Return why cells lie outside their attributes, as :func:`~glassine.records.refusals.outside`, by name.
+    """Return why cells lie outside their attributes, as :func:`~glassine.records.undeclared.outside`, by name.
 
     Raises
     ------
