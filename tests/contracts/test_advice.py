@@ -197,7 +197,7 @@ def test_advice_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
     assert (folder / "scrubbed.json").exists()
 
 
-STATED = {"n_records": "600", "base_rate": "0.4", "learning_rate": "0.1", "smallest_leaf": "10"}
+STATED = {"family": "'gaussian'", "n_records": "600", "base_rate": "0.4", "learning_rate": "0.1", "smallest_leaf": "10"}
 """What a user fills in where a call leaves a value open."""
 
 
