@@ -102,6 +102,8 @@ def test_an_ordinary_column_is_not(tmp_path: Path, run: Run, values: list[Any]) 
         ([None] * N, "no value at all"),
         ([datetime.date(2024, 1, 1)] * N, "Convert or drop it"),
         ([1.5, float("inf")] * (N // 2), "infinite"),
+        ([[1, 2], [3]] * (N // 2), "lists or structures"),
+        ([{"a": 1}] * N, "lists or structures"),
     ],
 )
 def test_what_cannot_be_declared_is_left_out(tmp_path: Path, run: Run, values: list[Any], said: str) -> None:

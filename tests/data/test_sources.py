@@ -217,9 +217,15 @@ def test_lists_and_structures_of_a_file_are_not_read(tmp_path: Path) -> None:
     assert path.stat().st_size < 100_000
     table = read_table(RecordsFile(path=path), Purpose.ORDINARY)
     assert table.names == ("age",)
+    assert table.source is not None
+    assert table.source.nested == ("nested", "lists")
     with pytest.raises(InvalidDataError, match=r"column .lists. of .* holds lists or structures"):
         read_table(RecordsFile(path=path), Purpose.ORDINARY, Domain({"lists": Integer(0, 1)}))
     assert columns_of_file(RecordsFile(path=path))[0] == ("age",)
+    # None is left: not the same as a file without records.
+    pl.DataFrame([lists]).write_parquet(path)
+    with pytest.raises(InvalidDataError, match=r"column .lists. of .* holds lists or structures.*Write each part"):
+        read_table(RecordsFile(path=path), Purpose.ORDINARY)
 
 
 def test_lists_of_a_frame_identify_no_one() -> None:

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from glassine.data.record_table import RecordTable
 from glassine.data.sources import read_table
-from glassine.errors import CostLimitError, CountingLimitError, GlassineError, InvalidParameterError
+from glassine.errors import CostLimitError, CountingLimitError, GlassineError, InvalidParameterError, plural
 from glassine.records.headers import RecordsFile
 from glassine.records.parquet_pages import unpacked
 from glassine.records.purpose import Purpose
@@ -37,7 +37,7 @@ def test_a_parquet_file_of_few_bytes_and_many_rows_is_refused_with_the_figure(tm
     assert path.stat().st_size < 100_000
     with (
         Budget(memory=16e6).applied(),
-        pytest.raises(CostLimitError, match=r"^the 2,000,000 records with 1 columns of .* take 64 MB in memory, more "),
+        pytest.raises(CostLimitError, match=r"^the 2,000,000 records with 1 column of .* take 64 MB in memory, more "),
     ):
         read_table(RecordsFile(path=path), Purpose.ORDINARY)
     with Budget(memory=80e6).applied():
@@ -150,7 +150,7 @@ def test_a_csv_file_is_refused_by_its_rows_and_columns(tmp_path: Path, rows: int
     path = tmp_path / "wide.csv"
     line = ",".join(["1"] * columns)
     path.write_text("\n".join([",".join(f"c{j}" for j in range(columns)), *[line] * rows]) + "\n")
-    with Budget(memory=300_000).applied(), pytest.raises(CostLimitError, match=f"with {columns:,} columns of"):
+    with Budget(memory=300_000).applied(), pytest.raises(CostLimitError, match=f"with {plural(columns, 'column')} of"):
         read_table(RecordsFile(path=path), Purpose.ORDINARY)
     table = read_table(RecordsFile(path=path), Purpose.ORDINARY)
     assert (len(table), len(table.names)) == (rows, columns)

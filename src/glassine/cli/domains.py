@@ -108,6 +108,7 @@ def infer_command(
     from glassine.data.identifiers import repeats
     from glassine.data.inference import draft
     from glassine.data.remarks import header_values, remarks
+    from glassine.data.sources import NESTED
 
     models, reading, exclude, include = wish.model or [], wish.reading, wish.exclude, wish.include
     check_outputs([output], [data, *models], overwrite=overwrite)
@@ -140,7 +141,9 @@ def infer_command(
             )
         domain, undeclared = draft(table.restrict(left), _special(wish.code or [], left))
         remarked = remarks(table.restrict(domain.names))
-    for name, reason in undeclared.items():
+    nested = () if table.source is None else table.source.nested
+    skipped = {name: f"column {name!r} {NESTED}. Write each part as a column." for name in nested}
+    for name, reason in {**undeclared, **skipped}.items():
         tell(f"glassine: {name}: left out: {reason}")
     _tell_of_gaps(data, written, domain, table)
     # Of free text, the remark says enough; of another column whose values recur, the line below says so.

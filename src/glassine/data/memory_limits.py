@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from glassine.errors import plural
 from glassine.records.limits import CODED, FIELD, check_memory, width_of
 from glassine.records.lines import DelimitedText
 from glassine.records.parquet_pages import unpacked
@@ -61,5 +62,5 @@ def check_text(text: DelimitedText) -> None:
 
 def _check(n: int, d: int, values: float, path: Path, purpose: Purpose) -> None:
     private = purpose is Purpose.PRIVATE
-    records = f"the records of {path}" if private else f"the {n:,} records with {d:,} columns of {path}"
+    records = f"the records of {path}" if private else f"the {plural(n, 'record')} with {plural(d, 'column')} of {path}"
     check_memory(n, d, values, records, figure=not private)

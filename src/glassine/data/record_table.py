@@ -56,6 +56,7 @@ class ParsedFile:
     encoding: str | None = None  # The encoding of a text; None for other files
     # What stands between two fields of a text. It is stated or follows from the header, and from no record.
     separator: str | None = None
+    nested: tuple[str, ...] = ()  # Columns of lists or structures, which are not read
 
     def __repr__(self) -> str:
         return f"<Source {self.path.name}>"

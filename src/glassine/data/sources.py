@@ -23,6 +23,9 @@ from glassine.records.lines import BLOCK, WINDOWS, DelimitedText, LineFlags
 from glassine.records.purpose import Purpose
 from glassine.tables.table_forms import check_form
 
+NESTED = "holds lists or structures, which are no values of an attribute"
+"""Why a column of a Parquet file is not read."""
+
 
 def read_table(
     file: RecordsFile,
@@ -67,10 +70,12 @@ def read_table(
     own = {} if domain is None else {name: domain[name] for name in domain}
     declared = {**own, **(attributes or {})}
     typed, encoding, separator = data[:4] == b"PAR1" and not dialect.names, None, None
-    lines = None
+    lines: LineFlags | None = None
+    nested: tuple[str, ...] = ()
     if typed:
         kinds = check_parquet(data, path, purpose)
-        flat = None if kinds is None else _flat(kinds, declared, path)
+        nested = () if kinds is None else _nested(kinds, declared, path)
+        flat = None if kinds is None else [name for name in kinds if name not in nested]
         frame = read_parquet(data, file, purpose, declared, flat)
         check_texts(frame, path, purpose)
         dialect.check_columns(frame.columns, path)
@@ -90,7 +95,7 @@ def read_table(
             # A long file and all of its columns are not in memory together.
             del data, text
             frame = _joined(blocks)
-    source = ParsedFile(path=path, digest=digest, typed=typed, encoding=encoding, separator=separator)
+    source = ParsedFile(path=path, digest=digest, typed=typed, encoding=encoding, separator=separator, nested=nested)
     return RecordTable(nw.from_native(frame, eager_only=True), source, lines=lines)
 
 
@@ -120,15 +125,19 @@ def _completed(plain: pl.Series, texts: pl.Series, lines: LineFlags) -> pl.Serie
     return plain.extend(cells.alias(plain.name).cast(plain.dtype, strict=False))[places]
 
 
-def _flat(types: Mapping[str, pl.DataType], declared: Mapping[str, Attribute], path: Path) -> list[str]:
-    """Return the columns of a Parquet file without lists and structures, whose size its footer does not say."""
-    nested = {name for name, kind in types.items() if kind.is_nested()}
-    if named := sorted(nested & declared.keys()):
+def _nested(types: Mapping[str, pl.DataType], declared: Mapping[str, Attribute], path: Path) -> tuple[str, ...]:
+    """Return the columns of lists and structures of a Parquet file, whose size its footer does not say.
+
+    They are not read; raise if one is declared, or if there is no other column.
+    """
+    nested = tuple(name for name, kind in types.items() if kind.is_nested())
+    named = sorted(set(nested) & declared.keys())
+    if named or len(nested) == len(types):
         raise InvalidDataError(
-            f"column {named[0]!r} of {path} holds lists or structures, which are no values of an attribute.",
-            remedy="Write each part as a column, or leave it out of the domain.",
+            f"column {[*named, *nested][0]!r} of {path} {NESTED}.",
+            remedy=f"Write each part as a column{', or leave it out of the domain' if named else ''}.",
         )
-    return [name for name in types if name not in nested]
+    return nested
 
 
 def _is_long(text: DelimitedText, declared: Mapping[str, Attribute], dialect: CsvDialect) -> bool:
