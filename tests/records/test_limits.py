@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +156,24 @@ def test_a_csv_file_is_refused_by_its_rows_and_columns(tmp_path: Path, rows: int
         read_table(RecordsFile(path=path), Purpose.ORDINARY)
     table = read_table(RecordsFile(path=path), Purpose.ORDINARY)
     assert (len(table), len(table.names)) == (rows, columns)
+
+
+@pytest.mark.parametrize("purpose", [Purpose.ORDINARY, Purpose.AUDIT])
+def test_no_more_bytes_are_read_than_memory_allows(tmp_path: Path, purpose: Purpose) -> None:
+    sparse = tmp_path / "sparse.csv"
+    with sparse.open("wb") as stream:
+        stream.truncate(10**12)  # far more than this machine has
+    with pytest.raises(CostLimitError, match=r"^the bytes of .*sparse.csv take 1 TB in memory, more than"):
+        read_table(RecordsFile(path=sparse), purpose)
+    # What has no end says no size, either.
+    with Budget(memory=40e6).applied(), pytest.raises(CostLimitError, match=r"read of /dev/zero so far take 50 MB"):
+        read_table(RecordsFile(path=Path("/dev/zero")), purpose)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+        written = pool.submit(pipe.write_bytes, b"a,b\n1,2\n")
+        assert len(read_table(RecordsFile(path=pipe), purpose)) == 1
+        assert written.result() == 8
 
 
 def test_a_budget_checks_its_limits_and_ends(tmp_path: Path) -> None:

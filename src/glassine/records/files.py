@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +16,11 @@ from glassine.records.cells import Plain
 from glassine.records.columns import is_column, values_of
 from glassine.records.headers import PARQUET, RecordsFile, first_lines, header_of, no_parquet, open_text, unreadable
 from glassine.records.limits import check_file
+from glassine.records.lines import BLOCK
 from glassine.records.parquet_pages import texts_as_bytes
 from glassine.records.purpose import Purpose
 from glassine.records.scalars import number_of
+from glassine.resources import current
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,10 +33,23 @@ THOUSANDS = r"^\s*[+-]?\d{1,3}([.'\u2019 \u00a0\u202f]\d{3})+(,\d+)?\s*$"
 SEPARATOR = r"[.'\u2019 \u00a0\u202f](\d{3})"
 
 
-def contents(path: Path) -> bytes:
-    """Return the bytes of a file."""
+def contents(path: Path, *, within_memory: bool = False) -> bytes:
+    """Return the bytes of a file; raise CostLimitError before more are read than memory allows, if asked to.
+
+    A device or a pipe may have no end.
+    """
     try:
-        return path.read_bytes()
+        with path.open("rb") as stream:
+            status = os.fstat(stream.fileno())
+            if within_memory:
+                current().ask_memory(status.st_size, f"the bytes of {path}")
+            if not within_memory or stat.S_ISREG(status.st_mode):
+                return stream.read()
+            out = io.BytesIO()
+            for piece in iter(lambda: stream.read(BLOCK), b""):
+                out.write(piece)
+                current().ask_memory(out.tell(), f"the bytes that were read of {path} so far")
+            return out.getvalue()
     except OSError as error:
         raise unreadable(path, error) from None
 
