@@ -82,17 +82,18 @@ def opened(path: Path, attribute: Attribute) -> tuple[list[Any], list[int], list
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_one_record_of_a_parquet_file_changes_how_no_other_is_read(kind: str, layout: str, tmp_path: Path) -> None:
     path = tmp_path / "records.parquet"
+    written(kind, None, layout, path, with_odd=False)
+    before = {name: opened(path, attribute) for name, attribute in ATTRIBUTES.items()}
     for odd in COLUMNS[kind][2]:
-        for attribute in ATTRIBUTES.values():
-            written(kind, odd, layout, path, with_odd=False)
-            before = opened(path, attribute)
-            written(kind, odd, layout, path, with_odd=True)
-            for one, other in zip(before, opened(path, attribute), strict=True):
+        written(kind, odd, layout, path, with_odd=True)
+        for name, attribute in ATTRIBUTES.items():
+            after = opened(path, attribute)
+            for one, other in zip(before[name], after, strict=True):
                 assert len(other) == N + 1
                 np.testing.assert_array_equal([*other[:AT], *other[AT + 1 :]], one)
             if kind in ("texts", "large texts", "dictionary", "whole", "unsigned", "small", "doubles", "truths"):
                 value, flag = Reader(attribute).cell(odd)
-                private, flags, audited = opened(path, attribute)
+                private, flags, audited = after
                 np.testing.assert_array_equal([private[AT], audited[AT], flags[AT]], [value, value, flag])
 
 
@@ -116,16 +117,20 @@ def test_a_text_that_is_no_utf8_is_one_record_alone(
     """Engines refuse the whole column then: a private fit would fail after its charge, and one record would show."""
     path, plain = tmp_path / "records.parquet", [b"a", b"01", None, b"b", b"caf\xc3\xa9"]
     cells = [plain[i % len(plain)] for i in range(N)]
+    attributes = (Category(("a", "b", "01", "caf\xe9"), missing=True), Integer(0, 9, missing=True))
+
+    def write(all_cells: list[bytes | None]) -> None:
+        others = {"y": pa.array(range(len(all_cells))), "z": pa.array(["é"] * len(all_cells))}
+        table = pa.table({"z": others["z"], "x": texts_of(all_cells, kind), "y": others["y"]})
+        pq.write_table(table, path, store_schema=schema, **LAYOUTS[layout])
+
+    write(cells)
+    before = [opened(path, attribute) for attribute in attributes]
     for odd in (b"\xff", b"a\xc3", b"\xed\xa0\x80", b"\x001\xfe"):
-        for attribute in (Category(("a", "b", "01", "caf\xe9"), missing=True), Integer(0, 9, missing=True)):
-            both = []
-            for all_cells in (cells, [*cells[:AT], odd, *cells[AT:]]):
-                others = {"y": pa.array(range(len(all_cells))), "z": pa.array(["é"] * len(all_cells))}
-                table = pa.table({"z": others["z"], "x": texts_of(all_cells, kind), "y": others["y"]})
-                pq.write_table(table, path, store_schema=schema, **LAYOUTS[layout])
-                both.append(opened(path, attribute))
-            before, after = both
-            for one, other in zip(before, after, strict=True):
+        write([*cells[:AT], odd, *cells[AT:]])
+        for attribute, all_before in zip(attributes, before, strict=True):
+            after = opened(path, attribute)
+            for one, other in zip(all_before, after, strict=True):
                 np.testing.assert_array_equal([*other[:AT], *other[AT + 1 :]], one)
             value, flag = Reader(attribute).cell(odd.decode(errors="replace"))
             np.testing.assert_array_equal([after[0][AT], after[2][AT], after[1][AT]], [value, value, flag])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -47,12 +48,20 @@ def double(x: int) -> int:
     return 2 * x
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a kernel, another one in a file of its own that calls it, and what a run of it keeps."""
+    folder = tmp_path_factory.mktemp("kept")
+    (folder / "inner.py").write_text(INNER)
+    (folder / "outer.py").write_text(OUTER)
+    assert [run(folder), run(folder)] == ["23 0", "23 1"]
+    return folder
+
+
 @pytest.fixture
-def modules(tmp_path: Path) -> Path:
-    """Return a folder with a kernel, and another one in a file of its own that calls it."""
-    (tmp_path / "inner.py").write_text(INNER)
-    (tmp_path / "outer.py").write_text(OUTER)
-    return tmp_path
+def modules(kept: Path, tmp_path: Path) -> Path:
+    """Return a copy of the kernels and of what was kept of them."""
+    return Path(shutil.copytree(kept, tmp_path / "kernels"))
 
 
 def run(folder: Path, pair: str = "Pair") -> str:
@@ -71,7 +80,7 @@ def run(folder: Path, pair: str = "Pair") -> str:
 
 
 def test_a_kernel_is_kept_and_loaded(modules: Path) -> None:
-    assert [run(modules), run(modules)] == ["23 0", "23 1"]
+    assert run(modules) == "23 1"
 
 
 @pytest.mark.parametrize(
@@ -85,13 +94,11 @@ def test_a_kernel_is_kept_and_loaded(modules: Path) -> None:
 def test_a_kernel_is_compiled_again_where_one_that_it_calls_has_changed(
     modules: Path, old: str, new: str, result: str
 ) -> None:
-    run(modules)
     (modules / "inner.py").write_text(INNER.replace(old, new))
     assert run(modules) == result
 
 
 def test_a_type_that_has_another_name_now_is_compiled_again(modules: Path) -> None:
-    run(modules)
     (modules / "inner.py").write_text(INNER.replace("Pair", "Duo"))
     assert [run(modules, "Duo"), run(modules, "Duo")] == ["23 0", "23 1"]
 
@@ -99,7 +106,6 @@ def test_a_type_that_has_another_name_now_is_compiled_again(modules: Path) -> No
 @pytest.mark.parametrize("left", [0, -1])
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 def test_files_that_are_cut_off_are_replaced(modules: Path, ending: str, left: int) -> None:
-    run(modules)
     file = next((modules / "__pycache__").glob(f"outer.*.{ending}"))
     file.write_bytes(file.read_bytes()[:left])
     assert [run(modules), run(modules)] == ["23 0", "23 1"]
