@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -235,6 +237,36 @@ def test_a_command_that_serves_ends_by_a_signal_whatever_its_streams(
     assert "Traceback" not in errors + rest
     assert "never retrieved" not in errors
     assert running.returncode == (2 if full else 143), errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("name", sorted(SERVING))
+def test_a_command_that_serves_ends_by_a_signal_at_every_moment_of_its_start(
+    name: str, number: signal.Signals, release_folder: Path
+) -> None:
+    """Also while the loop is made, before the server listens for signals, and by the second one while it ends."""
+    (release_folder / "study").mkdir()
+    words = {"desk": "desk study --no-open-browser", "explain serve": "explain serve signed.json --port 0"}[name]
+    for moment in (0, 0.002, 0.01, 0.03, 0.1):
+        with subprocess.Popen(
+            [sys.executable, "-m", "glassine", *words.split()],
+            cwd=release_folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as running:
+            first = getattr(running, "stderr" if name == "desk" else "stdout").readline()
+            time.sleep(moment)
+            running.send_signal(number)
+            time.sleep(moment)
+            running.send_signal(number)
+            _, errors = running.communicate(timeout=60)
+        assert "http://127.0.0.1:" in first
+        assert "Traceback" not in errors
+        assert "never" not in errors
+        # A second signal while Python ends is the system's matter; a shell says the same of both.
+        assert running.returncode in (128 + number, -number), errors
 
 
 @pytest.mark.slow

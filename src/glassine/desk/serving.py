@@ -10,7 +10,7 @@ from socket import socket
 
 from glassine.desk.app import DeskApp
 from glassine.errors import installed
-from glassine.server.running import configured, listen
+from glassine.server.running import Ending, configured, listen
 
 HOST = "127.0.0.1"
 
@@ -25,35 +25,26 @@ def serve(app: DeskApp, say: Callable[[str], None], *, open_browser: bool) -> No
     """
     listening = listen(HOST, 0)
     address = f"http://{HOST}:{listening.getsockname()[1]}/#code={app.session.code}"
-    say(f"The desk is open at {address}\nThe address works once, for one minute. Press Ctrl-C to close the desk.")
-    if open_browser:
-        webbrowser.open(address)
-    stopped = asyncio.run(run_desk(app, listening))
-    if stopped is not None:
-        raise stopped
+    with Ending() as ending:
+        say(f"The desk is open at {address}\nThe address works once, for one minute. Press Ctrl-C to close the desk.")
+        if open_browser:
+            webbrowser.open(address)
+        asyncio.run(run_desk(app, listening, ending))
     if app.session.contested.is_set():
         say("Another person used the address of this desk before you: it was closed. Start it again.")
 
 
-async def run_desk(app: DeskApp, listening: socket) -> BaseException | None:
-    """Serve until a signal ends it, which is returned, or until its code was used twice."""
+async def run_desk(app: DeskApp, listening: socket, ending: Ending | None = None) -> None:
+    """Serve until a signal ends it, or until its code was used twice."""
     await app.audits.workers.start()
     server = installed("uvicorn", "the desk needs", "desk").Server(
         configured(app.asgi, limits=app.limits, access=app.access)
     )
+    if ending is not None:
+        ending.asks(server)
     watching = asyncio.create_task(app.watch())
     contested = asyncio.create_task(app.session.contested.wait())
-
-    # The server sends itself the signal again when it has closed. Raised within a task, it would end the loop at once,
-    # while audits still run.
-    async def served() -> BaseException | None:
-        try:
-            await server.serve(sockets=[listening])
-        except (SystemExit, KeyboardInterrupt) as stopped:
-            return stopped
-        return None
-
-    serving = asyncio.create_task(served())
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         await asyncio.wait({serving, contested}, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -66,4 +57,3 @@ async def run_desk(app: DeskApp, listening: socket) -> BaseException | None:
         app.workbench.stop()
         await app.audits.stop()
         contested.cancel()
-    return await serving

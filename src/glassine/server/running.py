@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import threading
 from typing import TYPE_CHECKING, Any
 
 from glassine.errors import GlassineError, InvalidParameterError, installed, parameter
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from glassine.server.access import Access
     from glassine.server.request_limits import Limits
 
@@ -56,6 +60,53 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
+class Ending:
+    """Ctrl-C and SIGTERM while a server runs: they ask it to end, and are sent again when it has ended.
+
+    Raised where they arrive, they would leave a loop half made or half closed. Outside the main thread, where no
+    signal arrives, nothing is done.
+
+    Examples
+    --------
+    >>> import signal
+    >>> try:
+    ...     with Ending() as ending:
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         print("the server ends")
+    ... except KeyboardInterrupt:
+    ...     print("the program ends")
+    the server ends
+    the program ends
+    """
+
+    def __init__(self) -> None:
+        self._number: int | None = None
+        self._server: Any = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._ask)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if self._number is not None:
+            signal.raise_signal(self._number)
+
+    def _ask(self, number: int, _frame: object) -> None:
+        self._number = number
+        if self._server is not None:
+            self._server.should_exit = True
+
+    def asks(self, server: Any) -> None:
+        """Ask a server of uvicorn from now on, and at once if a signal has come; it sends again what it gets itself."""
+        self._server = server
+        server.should_exit |= self._number is not None
+
+
 def run(app: object, listening: socket.socket, *, limits: Limits | None = None, access: Access | None = None) -> None:
     """Serve an application on a socket until a signal ends it; requests under way are answered first.
 
@@ -77,8 +128,10 @@ def run(app: object, listening: socket.socket, *, limits: Limits | None = None, 
     GlassineError
         If the package uvicorn is not installed.
     """
-    config = configured(app, limits=limits, access=access)
-    installed("uvicorn", "serving needs", "server").Server(config).run(sockets=[listening])
+    server = installed("uvicorn", "serving needs", "server").Server(configured(app, limits=limits, access=access))
+    with Ending() as ending:
+        ending.asks(server)
+        server.run(sockets=[listening])
 
 
 def configured(app: object, *, limits: Limits | None = None, access: Access | None = None) -> Any:
