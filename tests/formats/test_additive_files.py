@@ -120,6 +120,15 @@ def test_pmml_is_read_back_to_the_last_digit(link: str, tmp_path: Path) -> None:
     assert [term.bins[0] for term in back.terms[:2]] == [AGE, SIZE]
 
 
+@pytest.mark.parametrize("form", ["json", "onnx", "pmml", "text"])
+@pytest.mark.parametrize("joint", [False, True])
+def test_files_say_whether_scores_were_fitted_together(form: Any, joint: bool, tmp_path: Path) -> None:
+    write_model(model_of("logit", joint=joint), tmp_path / "model", to=form)
+    back = load_model(tmp_path / "model")
+    assert isinstance(back, AdditiveModel)
+    assert back.joint is joint
+
+
 def test_names_of_attributes_that_no_term_reads_are_neither_written_nor_read() -> None:
     """They are no part of the model, and could hold whole records."""
     smuggled = "Jane Doe, born 1970-01-02, ill"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -381,7 +381,7 @@ def results(exog: object, model: str = "Logit", kind: str = "LogitResults", base
 
 
 def test_results_that_hold_the_design_matrix_are_read_with_a_warning() -> None:
-    with pytest.warns(PrivacyLeakWarning, match="hold the design matrix"):
+    with pytest.warns(PrivacyLeakWarning, match="a figure of every training record"):
         model = as_model(results(np.ones((200, 2))), DOMAIN)
     assert isinstance(model, RegressionModel)
     assert model.fit.published == ("design matrix",)
@@ -403,8 +403,13 @@ HIDDEN: dict[str, dict[str, Any]] = {
 def test_what_a_summary_of_statsmodels_hides_is_read_from_its_model(name: str) -> None:
     fitted = results(None)
     fitted.model.__dict__.update(HIDDEN[name])
-    model = as_model(fitted, DOMAIN)
+    # What removing the data leaves is a figure of every record all the same, except numbers of trials of a family that
+    # is none of the library's.
+    holds = any(np.shape(part) == (200,) for part in HIDDEN[name].values())
+    with pytest.warns(PrivacyLeakWarning) if holds else nullcontext():
+        model = as_model(fitted, DOMAIN)
     assert isinstance(model, RegressionModel)
+    assert (model.fit.published == ("design matrix",)) == holds
     assert model.fit.special == {"exposure": ("offset",), "no weights": ()}.get(
         name, (name.removesuffix(" without data"),)
     )
@@ -422,7 +427,8 @@ def test_weights_of_a_glm_are_seen_with_its_data_and_without(of: str, removed: b
     fitted.model.__dict__.update({"family": own, f"_has_{of}_weights": True})
     if not removed:
         fitted.model.__dict__.update({f"_has_{of}_weights": False, f"{of}_weights": np.array([1.0, 2.0] * 100)})
-    model = as_model(fitted, DOMAIN)
+    with nullcontext() if removed else pytest.warns(PrivacyLeakWarning):
+        model = as_model(fitted, DOMAIN)
     assert isinstance(model, RegressionModel)
     assert model.fit.special == ("weights",)
 

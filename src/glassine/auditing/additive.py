@@ -216,12 +216,13 @@ def _parameters(additive: AdditiveSubject) -> Fact[EffectiveParameters]:
     n = table.persons.number if table is not None and table.persons is not None else max(sum(c or ()) for c in counts)
     if not n:
         return NotApplicable("all published counts are zero, so the model says nothing about any record.")
-    # Without counts, a pair's scores are fitted to what the scores of its attributes leave: they are few parameters.
     published = all(entry.origin == "published" for entry in additive.leakage.terms)
-    terms = zip(additive.model.terms, counts, strict=True)
-    read = [sizes or () for term, sizes in terms if published or len(term.attributes) == 1]
+    joint, terms = additive.model.joint, zip(additive.model.terms, counts, strict=True)
+    # Fitted one after another, a pair's scores are fitted to what those of its attributes leave: few parameters.
+    read = [sizes or () for term, sizes in terms if published or joint or len(term.attributes) == 1]
     per_record = sum(1 - size / n for sizes in read for size in sizes if size) / n
-    advantage = advantage_of_parameters(per_record, f"additive model{'' if published else ' without counts'}")
+    kind = "regression" if joint else f"additive model{'' if published else ' without counts'}"
+    advantage = advantage_of_parameters(per_record, kind)
     return Measured(EffectiveParameters(per_record=per_record, advantage=advantage, unsettled=additive.doubt))
 
 

@@ -156,7 +156,7 @@ def single_values(fit: FitStatistics) -> tuple[int, tuple[str, ...]]:
         reasons.append(f"The summary prints {fit.n_residuals:,} residuals of single records.")
     if "design matrix" in fit.published:
         number += fit.n_records or 1
-        reasons.append("The file holds the design matrix, which is every training record.")
+        reasons.append("The results hold a figure of every training record, such as a row of the design matrix.")
     if is_exact(fit):
         number += fit.n_records or 1
         reasons.append("The model has as many parameters as records, so that every outcome follows from it.")

@@ -146,11 +146,17 @@ EDIT: Codec[Edit] = record(
 )
 ADDITIVE: Codec[AdditiveModel] = record(
     AdditiveModel,
-    {**HEAD, "terms": Field(codec=listed(TERM)), "edits": Field(codec=listed(EDIT)), "scorecard": Field(omit=None)},
+    {
+        **HEAD,
+        "joint": Field(omit=False),
+        "terms": Field(codec=listed(TERM)),
+        "edits": Field(codec=listed(EDIT)),
+        "scorecard": Field(omit=None),
+    },
     head={"schema": SCHEMA, "kind": KIND},
     order=(
         *("attributes", "classes", "link", "target", "target_bounds", "source", "guarantee"),
-        *("sizes", "intercept", "terms", "edits", "scorecard"),
+        *("sizes", "joint", "intercept", "terms", "edits", "scorecard"),
     ),
 )
 FACTOR: Codec[Any] = choice(

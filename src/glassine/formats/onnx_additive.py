@@ -23,7 +23,7 @@ from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.guarantee import Guarantee
 from glassine.models.terms import Term
 
-GRAPH = "additive_model"
+GRAPH, JOINT = "additive_model", "joint_additive_model"
 """Name of the graph, by which the file is known."""
 OPSET, ML_OPSET, IR_VERSION = 17, 4, 8
 """The versions that encoders of texts and of missing numbers need, known to every runtime since 2022."""
@@ -78,7 +78,7 @@ def additive_to_onnx(model: AdditiveModel) -> bytes:
             for limit, bound in zip(limits, model.target_bounds, strict=True):
                 constants.append(onnx.helper.make_tensor(limit, kinds.FLOAT, [], [_single(bound, "target_bounds")]))
             nodes.append(node("Clip", [scores, *limits], [value]))
-    graph = onnx.helper.make_graph(nodes, GRAPH, inputs, outputs, initializer=constants)
+    graph = onnx.helper.make_graph(nodes, JOINT if model.joint else GRAPH, inputs, outputs, initializer=constants)
     return serialized(onnx, graph, ML_OPSET, without_counts(model.guarantee))
 
 
@@ -260,7 +260,7 @@ def holds_additive(data: bytes) -> bool:
         model = onnx.load_model_from_string(data)
     except Exception:
         return False
-    return bool(model.producer_name == OURS and model.graph.name == GRAPH)
+    return bool(model.producer_name == OURS and model.graph.name in (GRAPH, JOINT))
 
 
 def additive_from_onnx(data: bytes, domain: Domain | None = None) -> AdditiveModel:
@@ -314,6 +314,7 @@ def _parsed(onnx: ModuleType, model: Any) -> AdditiveModel:
         target_bounds=(bounds[0], bounds[1]) if bounds else None,
         source="ONNX",
         guarantee=stated_guarantee(model),
+        joint=graph.name == JOINT,
     )
 
 

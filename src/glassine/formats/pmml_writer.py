@@ -60,7 +60,7 @@ def additive_to_pmml(model: AdditiveModel) -> str:
         limits = ["    <Targets>", ends, "    </Targets>"]
     return head_of(without_counts(model.guarantee)) + _body(
         _data_fields(target, model),
-        f'RegressionModel modelName="additive" functionName="{_purpose(model)}"{link}',
+        f'RegressionModel modelName="additive"{JOINT * model.joint} functionName="{_purpose(model)}"{link}',
         (model.tested, target),
         [*limits, *_derived(prefix, model), *_tables(prefix, model)],
     )
@@ -197,6 +197,10 @@ def _tables(prefix: str, model: AdditiveModel) -> list[str]:
     return lines
 
 
+JOINT = ' algorithmName="regression"'
+"""What a file says of an additive model whose scores were fitted together."""
+
+
 def holds_additive(root: Element) -> bool:
     """Return whether a document is a regression that an additive model was written as."""
     model = root.first("RegressionModel")
@@ -245,6 +249,7 @@ def _parsed(root: Element) -> AdditiveModel:
         target_bounds=None if stated is None else (float(stated["min"]), float(stated["max"])),
         source="PMML",
         guarantee=stated_guarantee(root),
+        joint="algorithmName" in regression.attributes,
     )
 
 

@@ -274,6 +274,7 @@ def as_binned(model: RegressionModel) -> RegressionModel | AdditiveModel:
         classes=model.classes,
         target=model.target,
         source=model.source,
+        joint=True,
     )
 
 

@@ -19,10 +19,12 @@ from glassine.models.regression import FitStatistics, RegressionModel
 
 MODELS = {"PHReg": "PH Reg", "GLM": "GLM", **{name: name for name in FAMILY_OF}}
 """The models that are read, by the names of their classes."""
-HOLDS_DESIGN = (
-    "The results hold the design matrix, which is every training record. results.save() writes it into the file: "
-    "release the written model, or call results.remove_data() first."
+HOLDS_RECORDS = (
+    "The results hold a figure of every training record: the design matrix, or offsets, outcomes or times, which "
+    "results.remove_data() does not remove. results.save() writes them. Write the model, and release that file."
 )
+DEEPEST = 4
+"""Levels of objects below the results at which arrays are looked for: a part of a part of the model."""
 
 
 def is_results(obj: object) -> bool:
@@ -45,7 +47,7 @@ def regression_from_results(results: Any, domain: Domain | None = None) -> Regre
     Warns
     -----
     PrivacyLeakWarning
-        If the results hold the design matrix, as they do unless ``remove_data()`` was called.
+        If the results hold a figure of each record, as they do until ``remove_data()`` is called, and some do after.
 
     Raises
     ------
@@ -81,12 +83,12 @@ def regression_from_results(results: Any, domain: Domain | None = None) -> Regre
             continue
         standard_errors = own_errors if len(finite) == len(own_errors) else None
         builder.add(name, factors_of(name, domain), own_values, standard_errors)
-    has_matrix = getattr(results.model, "exog", None) is not None
-    if has_matrix:
-        warn_caller(HOLDS_DESIGN, PrivacyLeakWarning)
+    has_records = _holds_longer(results, values.size, DEEPEST, set())
+    if has_records:
+        warn_caller(HOLDS_RECORDS, PrivacyLeakWarning)
     return builder.model(
         link,
-        _fit(results, kind, family, values.size - (len(names) if family == "multinomial" else 0), has_matrix),
+        _fit(results, kind, family, values.size - (len(names) if family == "multinomial" else 0), has_records),
         source=f"statsmodels {kind}",
         classes=_classes(results, family),
         target=_target(results),
@@ -99,6 +101,22 @@ def _matrix(values: object, n: int) -> Any:
     if array.ndim != 2 or len(array) != n:
         raise InvalidModelError(f"the results have {array.shape} figures for {n} columns.")
     return array
+
+
+def _holds_longer(part: object, length: int, depth: int, seen: set[int]) -> bool:
+    """Return whether results hold an array of more rows than they have parameters: records, under any name."""
+    if id(part) in seen or depth < 0:
+        return False
+    seen.add(id(part))
+    if hasattr(part, "shape"):
+        return bool(part.shape) and part.shape[0] > length
+    if isinstance(part, dict):
+        parts = list(part.values())
+    elif isinstance(part, list | tuple):
+        parts = list(part)
+    else:
+        parts = list(getattr(part, "__dict__", {}).values()) if kinds_of(part, "statsmodels") else []
+    return any(_holds_longer(own, length, depth - 1, seen) for own in parts)
 
 
 def _target(results: Any) -> str:
@@ -123,10 +141,10 @@ def _number(results: Any, name: str) -> float | None:
     return float(value) if isinstance(value, int | float | np.number) and math.isfinite(value) else None
 
 
-def _fit(results: Any, kind: str, family: str, n_parameters: int, has_matrix: bool) -> FitStatistics:
+def _fit(results: Any, kind: str, family: str, n_parameters: int, has_records: bool) -> FitStatistics:
     """Return what the results say of the fit."""
     n, scale = _number(results, "nobs"), _number(results, "scale")
-    if n is None and has_matrix:
+    if n is None and getattr(results.model, "exog", None) is not None:
         n = len(results.model.exog)
     degrees = _number(results, "df_resid")
     said = getattr(results, "mle_retvals", None)
@@ -147,7 +165,7 @@ def _fit(results: Any, kind: str, family: str, n_parameters: int, has_matrix: bo
         penalized=_penalized(results),
         converged=True if kind in ("OLS", "WLS") else None if converged is None else bool(converged),
         special=_special(results, kind, covariance),
-        published=("design matrix",) if has_matrix else (),
+        published=("design matrix",) if has_records else (),
     )
 
 

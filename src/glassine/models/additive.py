@@ -59,6 +59,8 @@ class AdditiveModel(Displayed, ScoringModel):
         What a point is worth, and the risk at each total, of a model whose scores are whole points.
     sizes : {"stored", "derived", "stated"}, default="stored"
         Where numbers of records in bins come from; derived ones are sums of weights.
+    joint : bool, default=False
+        Whether all scores were fitted together, as the coefficients of a regression are, and not term after term.
 
     Raises
     ------
@@ -86,6 +88,7 @@ class AdditiveModel(Displayed, ScoringModel):
     edits: tuple[Edit, ...] = ()
     scorecard: Scorecard | None = None
     sizes: SizeOrigin = "stored"
+    joint: bool = False
 
     def __post_init__(self) -> None:
         for name in ("attributes", "terms", "intercept", "edits", *(("classes",) if self.classes is not None else ())):

@@ -40,6 +40,8 @@ def additive_text(model: AdditiveModel) -> str:
     lines = [str(model), f"link: {model.link}"]
     if model.target:
         lines.append(f"target: {_said(model.target)}")
+    if model.joint:
+        lines.append("scores: fitted together")
     lines.append(f"attributes: {', '.join(map(_said, model.attributes))}")
     if model.classes is not None:
         lines.append(f"classes: {', '.join(map(_said, model.classes))}")
@@ -167,6 +169,7 @@ def _parsed(text: str) -> AdditiveModel:
         target_bounds=None if bounds is None else tuple(_floats(bounds)),  # type: ignore[arg-type] # two, or refused
         source="text",
         guarantee=claim,
+        joint="scores" in said,
         edits=tuple(decoded(EDIT, one, "the edit", InvalidModelError) for one in plain),
         scorecard=None if card is None else decoded(CARD, json.loads(card), "the scorecard", InvalidModelError),
     )

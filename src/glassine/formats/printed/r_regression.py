@@ -11,7 +11,7 @@ from glassine.formats.format import of_text
 from glassine.formats.printed.baselines import baseline_below
 from glassine.formats.printed.rule_conditions import NUMBER
 from glassine.formats.regressions import MINUS, NOT_ESTIMATED, RegressionBuilder, half_step, link_of, number
-from glassine.models.regression import FitStatistics, RegressionModel
+from glassine.models.regression import UNPRINTED, FitStatistics, RegressionModel
 
 CALL = re.compile(
     r"(?:^|\n)Call:[ \t\r]*\n(?P<call>(?:stats::|survival::)?(?P<function>lm|glm|coxph)\((?:(?!Call:).*\n)+?)"
@@ -32,7 +32,7 @@ WITHOUT_INTERCEPT = re.compile(r"(?:^|[~+( ])0 *(?:[+,)]|$)|- *1\b|\+ *0\b|-\(1\
 MOST_ITERATIONS = 25
 """At which R's glm stops by default, converged or not."""
 MOST = 2_000
-"""Most characters of a call, and of a name of a row."""
+"""Most characters of a name of a row."""
 
 
 def regression_from_r(text: str, domain: Domain | None = None) -> RegressionModel:
@@ -63,7 +63,7 @@ def regression_from_r(text: str, domain: Domain | None = None) -> RegressionMode
     head = HEAD.search(text)
     if call is None or head is None:
         raise UnsupportedModelError("no call or no table of coefficients is in the summary.", remedy=ALL_OF_IT)
-    said = " ".join(call["call"].split())[:MOST]
+    said = " ".join(call["call"].split())
     function = call["function"]
     if CALL.search(text, call.end() - 1) is not None:
         raise UnsupportedModelError(
@@ -187,7 +187,8 @@ def _special(call: str, function: str) -> tuple[str, ...]:
         "smooth terms": re.search(r"\bpspline\(|\btt\(", formula),
         "clusters of records": re.search(r"\bcluster(?:\(| = )|\bid = ", formula),
     }
-    return tuple(name for name, there in marks.items() if there)
+    # A formula that was passed as a variable is printed as its name.
+    return tuple(name for name, there in {**marks, UNPRINTED: "~" not in call}.items() if there)
 
 
 def _residuals(text: str) -> int:
