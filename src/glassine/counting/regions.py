@@ -85,7 +85,10 @@ class RegionCounter:
         self._cache: dict[tuple[frozenset[Clause], tuple[int, ...]], Measure] = {}
         # Measured regions over what they constrain, by identity, with the region so that none other gets it.
         self._by_identity: dict[int, tuple[Region, Measure]] = {}
-        self._ranks: dict[int, int] = {}
+        self._ranked: frozenset[Clause] = (
+            frozenset()
+        )  # The clauses whose factors are ranked when the first is asked for
+        self._ranks: dict[int, int] | None = None
         self._chances: dict[tuple[int, int], tuple[Indices, Array]] = {}
 
     def measure(self, region: Region) -> Measure:
@@ -116,7 +119,7 @@ class RegionCounter:
         if clauses is None:
             return 0
         # One order for all branches, so that equal subproblems meet in the cache.
-        self._ranks = _elimination_ranks(clauses)
+        self._ranked, self._ranks = clauses, None
         used = _factors(clauses)
         free = [self._space.weight(f, region.inside.get(f, self._space.full[f])) for f in factors if f not in used]
         return product(free) * self._count(clauses, region.inside)
@@ -301,6 +304,8 @@ class RegionCounter:
         single = min((clause[0][0] for clause in clauses if len(clause) == 1), default=None)
         if single is not None:
             return single
+        if self._ranks is None:
+            self._ranks = _elimination_ranks(self._ranked)
         return max(_factors(clauses), key=self._ranks.__getitem__)
 
     def _sample(

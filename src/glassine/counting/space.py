@@ -185,12 +185,21 @@ class ListFactor:
         shares: Shares | None = None,
     ) -> None:
         self.attributes = attributes
+        self.sizes: tuple[Measure, ...]
+        self.weights: tuple[Measure, ...]
         self._items = items
+        literals = [*dict.fromkeys(literals)]
+        if not literals and shares is None:
+            # Of hundreds of attributes a model tests few: the values of another one are one atom.
+            self._classes = [[*range(len(items))]]
+            self.sizes = self.weights = (len(items),)
+            self._masks = {}
+            return
         places: dict[str, dict[Scalar | None, list[int]]] = {name: {} for name in attributes}
         for i, item in enumerate(items):
             for name, value in zip(attributes, item, strict=True):
                 places[name].setdefault(value, []).append(i)
-        named = {literal: _named(literal, items, places) for literal in dict.fromkeys(literals)}
+        named = {literal: _named(literal, items, places) for literal in literals}
         patterns: list[list[int]] = [[] for _ in items]
         for place, members in enumerate(named.values()):
             for i in members:
@@ -202,10 +211,8 @@ class ListFactor:
             # different shares are not, so that values are uniform within an atom.
             classes.setdefault((each[i], *pattern), []).append(i)
         self._classes = list(classes.values())
-        self.sizes: tuple[Measure, ...] = tuple(len(members) for members in self._classes)
-        self.weights: tuple[Measure, ...] = tuple(
-            each[members[0]] * size for members, size in zip(self._classes, self.sizes, strict=True)
-        )
+        self.sizes = tuple(len(members) for members in self._classes)
+        self.weights = tuple(each[members[0]] * size for members, size in zip(self._classes, self.sizes, strict=True))
         atom_of = {i: atom for atom, members in enumerate(self._classes) for i in members}
         self._masks = {
             literal: _mask_of({atom_of[i] for i in members})
