@@ -1,8 +1,8 @@
 """The trusted base: which modules hold records, or exact counts of them, between the start of a fit and its last draw.
 
 Holders are found by the shape of what they hold, not by names: while a fit runs, every local variable of every function
-of the package is looked through for something as long as the records, for whole numbers that add up to their number,
-and for as many bits. A part of the records, such as a search holds out, has another length and is not seen.
+of the package is looked through for something as long as the records, for their number, for whole numbers that add up
+to it, and for as many bits. A part of the records, such as a search holds out, has another length and is not seen.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import tokenize
 import warnings
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from mmap import mmap
@@ -49,8 +49,8 @@ from glassine.sealed.oracle import ExactOracle, Oracle
 from glassine.sealed.queries import Counts
 
 PACKAGE = Path(glassine.__file__).parent
-N = 1009
-"""Number of records: a prime that no table of the fits below has as a length."""
+N = 1013
+"""Number of records: a prime that no table of the fits below has as a length, and that no sum of bits of theirs is."""
 
 DEEP = 4
 """How far containers and objects are looked into."""
@@ -62,7 +62,11 @@ ORACLES = (Oracle, ExactOracle, GaussianOracle, ExactSumsOracle, Drawing)
 def holds(value: Any, depth: int = 0, seen: set[int] | None = None) -> bool:
     """Return whether a value has the shape of records, or of exact counts of all of them."""
     seen = set() if seen is None else seen
-    if depth > DEEP or id(value) in seen or isinstance(value, str | int | float | type | ModuleType | None):
+    if isinstance(value, str):
+        return value.count("\n") >= N
+    if isinstance(value, int | float | np.number):
+        return bool(value == N)
+    if depth > DEEP or id(value) in seen or isinstance(value, type | ModuleType | None):
         return False
     if isinstance(value, bytes | bytearray | memoryview):
         return _is_file(bytes(value))
@@ -78,10 +82,12 @@ def holds(value: Any, depth: int = 0, seen: set[int] | None = None) -> bool:
         return _array_holds(value)
     if isinstance(value, pl.DataFrame | pl.Series) or type(value).__module__.startswith("pandas"):
         return hasattr(type(value), "__len__") and len(value) == N
-    if isinstance(value, list | tuple | dict | set | frozenset):
+    if isinstance(value, list | tuple | dict | set | frozenset | deque):
         if len(value) == N:
             return True
         inner = value.values() if isinstance(value, dict) else value
+        if inner and all(isinstance(one, int | np.integer) for one in inner):
+            return sum(inner) == N
         return len(value) < 60 and any(holds(one, depth + 1, seen) for one in inner)
     if type(value).__module__.startswith(("glassine", "narwhals")):
         return any(holds(one, depth + 1, seen) for one in _parts(value))
@@ -96,14 +102,15 @@ def _is_file(data: bytes) -> bool:
 def _array_holds(array: Any) -> bool:
     if N in array.shape:
         return True
-    if array.dtype.kind not in "iu" or not array.size:
+    if array.dtype.kind not in "iuf" or not array.size:
         return False
     # A bit for each record, but for those that fill up the last word of each class.
     if array.dtype == np.uint64 and array.ndim <= 2 and 64 * array.shape[-1] < N + 64 * 4:
         rows = np.bitwise_count(array).reshape(-1, array.shape[-1]).sum(axis=1, dtype=np.int64)
         return bool((rows == N).any())
     # A table of counts: all of it, or each row or column of it, has as many as there are records.
-    totals = [array.sum(dtype=np.int64), *(array.sum(axis=axis, dtype=np.int64) for axis in range(array.ndim))]
+    kind = np.float64 if array.dtype.kind == "f" else np.int64
+    totals = [array.sum(dtype=kind), *(array.sum(axis=axis, dtype=kind) for axis in range(array.ndim))]
     return any(bool((np.asarray(total) == N).any()) for total in totals)
 
 
@@ -270,12 +277,22 @@ def test_a_planted_holder_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         ([0] * N, True),
         ({"a": [np.zeros(N)]}, True),
         (np.array([[N - 9, 9], [4, 5]]), True),
-        (np.array([2**64 - 1] * 15 + [2**49 - 1], dtype=np.uint64), True),
+        (np.array([2**64 - 1] * 15 + [2**53 - 1], dtype=np.uint64), True),
         (b"40,f\n" * N, True),
         (b"PAR1" + b"x" * N + b"PAR1", True),
+        (bytearray(b"40,f\n" * N), True),
+        (memoryview(b"40,f\n" * N), True),
+        ("40,f\n" * N, True),
         (np.zeros(N - 1), False),
         (b"age,sex\n", False),
         (np.array([3, 4]), False),
+        ([N - 9, 9], True),
+        ({"n": N - 9, "p": 9}, True),
+        (deque([0] * N), True),
+        (np.array([N - 9.0, 9.0]), True),
+        (N, True),
+        (np.int64(N), True),
+        (N - 1, False),
         ("a" * N, False),
         (DOMAIN, False),
     ],
