@@ -42,6 +42,7 @@ TESTS = {
         "learners/test_tree_class.py",
         "verification",
     ),
+    "sealed/weighting.py": ("learners/test_gibbs.py", "learners/test_losses.py"),
     "sealed/gini.py": ("learners/test_greedy_search.py", "learners/test_greedy_strict.py"),
     "learners/greedy/greedy_plan.py": ("learners/test_greedy_rule_list.py", "learners/test_greedy_published.py"),
     "auditing/suppression.py": (

@@ -14,6 +14,7 @@ from rich.console import Console
 from glassine import compiling
 from glassine.cli import progress as module
 from glassine.cli.progress import announce_compilation, progress, stages
+from glassine.compiling import listening
 
 
 class Terminal(io.StringIO):
@@ -80,14 +81,14 @@ def test_a_compilation_is_said_once_and_what_is_read_from_disk_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(compiling, "HEARERS", [])
+    monkeypatch.setattr(listening, "HEARERS", [])
     said = []
     for argument in (1, 1.5, 1):
         announce_compilation()
         kernel = compiling.compiled(successor)
         assert [kernel(argument), kernel(argument)] == [argument + 1] * 2
         said.append(capsys.readouterr().err)
-        compiling.HEARERS.clear()
+        listening.HEARERS.clear()
     compiled, other_type, kept = said
     assert compiled.startswith("glassine: compiling for this machine")
     assert str(tmp_path) in compiled

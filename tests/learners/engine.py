@@ -17,12 +17,13 @@ from glassine.counting.logic import LiteralLogic, RuleLogic
 from glassine.domain import Between, Category, Domain, ExactlyOne, Integer, Literal, OneOf
 from glassine.learners.antecedents import either_side
 from glassine.records.bits import BitSets
-from glassine.sealed.gibbs import LOG_BITS, Choice, Weighting
+from glassine.sealed.gibbs import LOG_BITS, Choice
 from glassine.sealed.list_family import DrawnList
 from glassine.sealed.lists import DEFAULT, ListClass, ListSums
 from glassine.sealed.losses import LeafCosts
 from glassine.sealed.tree_family import Leaf, Split, Tree
 from glassine.sealed.trees import LEAF, TreeClass, TreeSums, children
+from glassine.sealed.weighting import Weighting
 from tests.oracles import model_classes as oracle
 from tests.oracles import strategies as small
 from tests.oracles import worlds as possible
@@ -110,7 +111,11 @@ def sums_of(
 
 
 def weighting_of(epsilon: Fraction | int, n: int, part_weight: float = 1.0, unit: int = 1) -> Weighting:
-    return Weighting.private(Fraction(epsilon), part_weight, n, unit)
+    """Return the weighting of a draw from n records; at epsilon 0 every model weighs the same, whatever it costs."""
+    if epsilon:
+        return Weighting.private(Fraction(epsilon), part_weight, unit)
+    powers = np.append(np.ones(n * unit + 1), 0.0)
+    return Weighting(epsilon=Fraction(0), part_weight=part_weight, penalty=0.0, powers=powers)
 
 
 def named(model: Tree | DrawnList) -> Any:

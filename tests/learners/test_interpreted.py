@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from glassine import Category, Domain, Integer, compiling
+from glassine.compiling import interpretation
 from glassine.learners import (
     OptimalTreeClassifier,
     PrivateRuleListClassifier,
@@ -18,8 +19,8 @@ from glassine.learners import (
     PrivateTreeRegressor,
 )
 from glassine.records.bits import BitSets
-from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import LeafCosts
+from glassine.sealed.weighting import Weighting
 from tests.learners import engine
 
 N = 400
@@ -28,8 +29,8 @@ TRUTH = RNG.random((N, 8)) < 0.4
 LABELS = np.where(RNG.random(N) < 0.2, 1, TRUTH[:, 0].astype(np.int64) + (TRUTH[:, 1] & TRUTH[:, 2]))
 RANKING = LeafCosts.ranking(np.array([0.6, 0.3, 0.1]), 100.0, 0.3, steps=3)
 WEIGHTINGS = [
-    Weighting.private(Fraction(1, 10), 0.5, N, RANKING.unit),
-    Weighting.private(Fraction(5), 2.0, N, RANKING.unit),
+    Weighting.private(Fraction(1, 10), 0.5, RANKING.unit),
+    Weighting.private(Fraction(5), 2.0, RANKING.unit),
     Weighting.optimal(1.0, 5),
 ]
 AGES = Domain({"age": Integer(0, 90), "region": Category(("a", "b", "c"), missing=True)})
@@ -41,11 +42,11 @@ def in_both_ways(monkeypatch: pytest.MonkeyPatch, work: Callable[[], Any]) -> tu
     def refuse(_function: Callable[..., Any]) -> Any:
         raise AssertionError("a kernel was compiled")
 
-    monkeypatch.setattr(compiling, "LEFT", [10**9])
+    monkeypatch.setattr(interpretation, "LEFT", [10**9])
     with monkeypatch.context() as patch:
         patch.setattr(compiling.Kernel, "dispatcher", property(refuse))
         interpreted = work()
-    monkeypatch.setattr(compiling, "LEFT", [0])
+    monkeypatch.setattr(interpretation, "LEFT", [0])
     return interpreted, work()
 
 
@@ -96,25 +97,25 @@ def test_private_fits_run_compiled_kernels_alone(learner: Any, monkeypatch: pyte
     called, seen = compiling.Kernel.__call__, list[bool]()
 
     def watched(kernel: compiling.Kernel, *values: Any) -> Any:
-        seen.append(compiling.interpreting())
+        seen.append(interpretation.interpreting())
         return called(kernel, *values)
 
     monkeypatch.setattr(compiling.Kernel, "__call__", watched)
-    monkeypatch.setattr(compiling, "LEFT", [10**9])
+    monkeypatch.setattr(interpretation, "LEFT", [10**9])
     model, _ = some_fit(learner)
     assert seen
     assert not any(seen)
-    assert compiling.LEFT == [10**9]
+    assert interpretation.LEFT == [10**9]
     assert len(model.cells) > 1
 
 
 def test_a_process_interprets_so_many_steps_and_then_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "LEFT", [10])
+    monkeypatch.setattr(interpretation, "LEFT", [10])
     seen = []
     for steps in (11, 6, 6, 4, 1):
-        with compiling.interpreted(steps):
-            seen.append(compiling.interpreting())
-            with compiling.interpreted(100):
-                assert compiling.interpreting() == seen[-1]
-        assert not compiling.interpreting()
+        with interpretation.interpreted(steps):
+            seen.append(interpretation.interpreting())
+            with interpretation.interpreted(100):
+                assert interpretation.interpreting() == seen[-1]
+        assert not interpretation.interpreting()
     assert seen == [False, True, False, True, False]

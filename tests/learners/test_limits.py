@@ -29,8 +29,9 @@ from glassine.privacy.ledger import Ledger
 from glassine.privacy.release import fresh_count
 from glassine.records.subsets import binomials
 from glassine.resources import human_bytes
+from glassine.sealed.atoms import Atoms
 from glassine.sealed.model_class import SECONDS_PER_STEP, check_limit, check_size
-from glassine.sealed.tree_sums import Atoms, Implied, SetCounts
+from glassine.sealed.tree_sums import Implied, SetCounts
 from tests.learners import engine
 
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from glassine.domain import Between, Binary, Category, Domain, Implies, Integer, OneOf
 from glassine.learners.antecedents import both_signs, pairs
 from glassine.privacy.randomness import Randomness
-from glassine.sealed.gibbs import Weighting
 from glassine.sealed.list_family import DrawnList
 from glassine.sealed.lists import ListClass
+from glassine.sealed.weighting import Weighting
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
 from tests.oracles.optimal import optimal_rule_list

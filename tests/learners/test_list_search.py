@@ -18,9 +18,9 @@ from glassine.learners import OptimalRuleListClassifier
 from glassine.learners.exhaustive import list_search
 from glassine.learners.exhaustive.list_search import ListSearch, Room, SearchLimits
 from glassine.records.bits import BitSets
-from glassine.sealed.gibbs import Weighting
 from glassine.sealed.lists import ListClass
 from glassine.sealed.losses import LeafCosts
+from glassine.sealed.weighting import Weighting
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
 

@@ -14,8 +14,8 @@ import pytest
 
 from glassine.errors import InvalidParameterError
 from glassine.learners import OptimalRuleListClassifier, OptimalTreeClassifier, OptimalTreeRegressor
-from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import LeafCosts
+from glassine.sealed.weighting import Weighting
 from tests.learners import engine
 from tests.oracles.optimal import bits, optimal_rule_list, optimal_tree, with_negations
 

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine import compiling
+from glassine.compiling import interpretation
 from glassine.domain import Between, Binary, Category, Domain, Implies, Integer, Intervals, Literal, OneOf
 from glassine.privacy.randomness import Randomness
-from glassine.sealed.gibbs import Weighting
+from glassine.sealed.atoms import Atoms
 from glassine.sealed.tree_family import Leaf
-from glassine.sealed.tree_sums import Atoms, Implied, SetCounts
+from glassine.sealed.tree_sums import Implied, SetCounts
 from glassine.sealed.trees import TreeClass, children, leaf_nodes
+from glassine.sealed.weighting import Weighting
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
 from tests.oracles.optimal import optimal_tree
@@ -163,7 +164,7 @@ def test_a_literal_that_follows_by_logic_but_not_in_the_records_is_not_left_out(
     def by_logic(counts: SetCounts, atoms: Atoms) -> Implied:
         return honest(counts._replace(table=np.zeros_like(counts.table)), atoms)
 
-    monkeypatch.setattr(compiling, "LEFT", [10**9 if interpret else 0])
+    monkeypatch.setattr(interpretation, "LEFT", [10**9 if interpret else 0])
     for fault in (False, True):
         if fault:
             monkeypatch.setattr(Implied, "of", by_logic)

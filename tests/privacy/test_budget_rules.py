@@ -148,9 +148,10 @@ ALLOWED = {
     "sealed/noisy_choice.py:cauchy_calibration": "scale of a noise, continuous",
     "sealed/noisy_choice.py:spent_on_gaussian": "cost of a noise, continuous",
     "sealed/oracle.py:__pay": "refuses",
+    **{f"sealed/gibbs.py:{name}": "exact arithmetic of a draw" for name in ("choices", "log_total")},
     **{
-        f"sealed/gibbs.py:{name}": "exact arithmetic of a draw"
-        for name in ("block", "choices", "exact_epsilon", "exact_rate", "log_total", "powers_bytes")
+        f"sealed/weighting.py:{name}": "exact arithmetic of a draw"
+        for name in ("block", "exact_epsilon", "exact_rate", "powers_bytes", "private")
     },
 }
 

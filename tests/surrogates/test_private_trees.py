@@ -32,10 +32,10 @@ from glassine.records.undeclared import read_checked
 from glassine.sealed import partitions
 from glassine.sealed.accounts import Allowance, FitAccount
 from glassine.sealed.door import FAILED
-from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import PARTS
 from glassine.sealed.partitions import Grouped, GroupTrees
 from glassine.sealed.tree_family import Split, Tree
+from glassine.sealed.weighting import Weighting
 from glassine.surrogates import ExplanationGoal, NumericAnswer, SurrogateExplainer, SurrogateRelease, explainer_intake
 from glassine.surrogates.building import public_metric, public_points
 from glassine.surrogates.private_trees import tree_class_of
@@ -80,7 +80,7 @@ def log_laws(
             out.append({"nothing": 0.0})
             continue
         parts, unit = trees.loss.parts, trees.loss.unit
-        weighting = Weighting.private(Fraction(epsilon) / parts, 1.0, len(rows) * parts, unit)
+        weighting = Weighting.private(Fraction(epsilon) / parts, 1.0, unit)
         truths = [columns.holds(literal)[rows] for literal in trees.logic.literals]
         law = log_distribution(trees.sums(partitions.packed(truths, labels[rows], trees.loss), weighting))
         out.append(dict(law.items()))
@@ -228,7 +228,7 @@ def test_a_planted_fault_of_numbers_is_found(fault: str, monkeypatch: pytest.Mon
     else:
         private = Weighting.private
         monkeypatch.setattr(
-            Weighting, "private", staticmethod(lambda epsilon, weight, n, unit=1: private(epsilon * 2, weight, n, unit))
+            Weighting, "private", staticmethod(lambda epsilon, weight, unit=1: private(epsilon * 2, weight, unit))
         )
     found = ratios(0.5, trees=trees, starts=([], CROWDED), every=every)
     assert max(found) > 0.5 + 1e-6

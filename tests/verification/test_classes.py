@@ -16,6 +16,7 @@ from glassine.sealed import gibbs
 from glassine.sealed.lists import ListClass
 from glassine.sealed.tree_family import Leaf
 from glassine.sealed.trees import TreeClass
+from glassine.sealed.weighting import rounding
 from glassine.verification import ExhaustiveResult, verify_exhaustively
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
@@ -82,9 +83,9 @@ def width_of(models: TreeClass | ListClass) -> int:
 def slack_of(models: TreeClass | ListClass) -> float:
     """Return what the learners state for rounding, and what the logarithms need."""
     if isinstance(models, TreeClass):
-        return gibbs.rounding(models.depth + 1, 2, len(models.logic.literals) + models.loss.n_values) + FLOATS
+        return rounding(models.depth + 1, 2, len(models.logic.literals) + models.loss.n_values) + FLOATS
     n_terms = len(models.logic.antecedents) + models.loss.n_values
-    return gibbs.rounding(2 * models.length + 2, 1, n_terms) + FLOATS
+    return rounding(2 * models.length + 2, 1, n_terms) + FLOATS
 
 
 def mechanism_of(

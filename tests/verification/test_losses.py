@@ -16,11 +16,11 @@ from glassine.errors import InvalidCertificateError
 from glassine.learners.budget import FitBudget
 from glassine.learners.exhaustive import families
 from glassine.sealed import door
-from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import UNITS, LeafCosts
 from glassine.sealed.oracle import Oracle
 from glassine.sealed.queries import Label
 from glassine.sealed.tree_family import Leaf
+from glassine.sealed.weighting import Weighting
 from glassine.verification import ExhaustiveResult, verify_exhaustively
 from tests.learners import engine
 from tests.oracles import model_classes as oracle

@@ -27,7 +27,7 @@ from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.records.purpose import Purpose
 from glassine.sealed import draws
-from glassine.sealed.gibbs import Weighting
+from glassine.sealed.weighting import Weighting
 from glassine.verification import Claim, Runs
 from glassine.verification.neighbors import ARRAY, NeighborPair, PairSearch, search, worst_pairs
 from glassine.verification.same_records import declared_values

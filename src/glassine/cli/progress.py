@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.writing import tell
-from glassine.compiling import on_compilation
+from glassine.compiling.listening import on_compilation
 
 if TYPE_CHECKING:
     from rich.console import Console

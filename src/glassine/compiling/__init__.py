@@ -2,57 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
-from functools import cache, update_wrapper
+from collections.abc import Callable
+from contextlib import suppress
+from functools import update_wrapper
 from threading import Lock
 from typing import Any
 
-from glassine.compiling.disk import LOADED, Traced, files_of_kernels
-
-STEPS = 150_000
-"""Steps that a process interprets. They take about as long as importing Numba and loading kernels: a CPU second."""
-
-LEFT = [STEPS]
-"""Steps that are left of these."""
-
-_INTERPRETED: ContextVar[bool] = ContextVar("interpreted", default=False)
-
-
-@contextmanager
-def loaded() -> Iterator[None]:
-    """Run compiled kernels alone meanwhile, say nothing, and keep nothing on disk.
-
-    What a private fit does with its records must not show how many they are: its kernels are loaded beforehand.
-    """
-    token = LOADED.set(True)
-    try:
-        yield
-    finally:
-        LOADED.reset(token)
-
-
-@contextmanager
-def interpreted(steps: float) -> Iterator[None]:
-    """Interpret the kernels that are called meanwhile, if they take few steps and those before them took few."""
-    # The same functions run, and return the same bits. A first small fit compiles nothing; many in one process compile.
-    small = not LOADED.get() and not _INTERPRETED.get() and steps <= LEFT[0]
-    if not small:
-        yield
-        return
-    LEFT[0] -= int(steps)
-    token = _INTERPRETED.set(True)
-    try:
-        yield
-    finally:
-        _INTERPRETED.reset(token)
-
-
-def interpreting() -> bool:
-    """Return whether kernels are interpreted: they hold the interpreter's lock then."""
-    return _INTERPRETED.get()
-
+from glassine.compiling.disk import Traced, files_of_kernels
+from glassine.compiling.interpretation import interpreting
+from glassine.compiling.listening import listen
 
 CREATION = Lock()
 """Two threads that call a kernel for the first time wait for one compilation, instead of compiling twice."""
@@ -100,7 +58,7 @@ class Kernel(Traced):
 
     def __call__(self, *values: Any) -> Any:
         """Call the function, compiled or interpreted."""
-        return self._function(*values) if _INTERPRETED.get() else self.dispatcher(*values)
+        return self._function(*values) if interpreting() else self.dispatcher(*values)
 
 
 def _kind(value: Any) -> Any:
@@ -113,36 +71,10 @@ def _kind(value: Any) -> Any:
     return value.dtype.str, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
 
 
-HEARERS: list[Callable[[str | None], None]] = []
-"""What is called, once, when a kernel is compiled."""
-
-
-def on_compilation(hear: Callable[[str | None], None]) -> None:
-    """Call a function once, before the first kernel is compiled that is not on disk."""
-    HEARERS.append(hear)
-
-
-@cache
-def _listen() -> None:
-    """Ask Numba for its compilations; what it reads from disk is none."""
-    from numba.core import event
-
-    class Start(event.Listener):
-        def on_start(self, started: Any) -> None:
-            while HEARERS and not LOADED.get():
-                HEARERS.pop()(started.data["dispatcher"].stats.cache_path)
-
-        def on_end(self, ended: object) -> None:
-            """Ignore the end."""
-
-    register: Any = event.register
-    register("numba:compile", Start())
-
-
 def _dispatcher(function: Callable[..., Any]) -> Any:
     import numba
 
-    _listen()
+    listen()
     # No C function calls kernels: what would let one takes a fifteenth of the compilation.
     compiling: Any = numba.njit
     dispatcher: Any = compiling(nogil=True, no_cfunc_wrapper=True)(function)

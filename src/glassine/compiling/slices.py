@@ -10,7 +10,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import TypeAlias
 
-from glassine.compiling import interpreting
+from glassine.compiling.interpretation import interpreting
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the work done and the total work."""

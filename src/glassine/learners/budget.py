@@ -28,7 +28,7 @@ from glassine.privacy.exact import decimal, float_above
 from glassine.privacy.release import EXACT_DRAWS, Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
 from glassine.sealed.accounts import FitAccount
-from glassine.sealed.gibbs import LEAST_RATE
+from glassine.sealed.weighting import LEAST_RATE
 
 CLASSES_FROM_DATA = "classes taken from the data: the guarantee does not cover their names"
 RANGE_FROM_DATA = "range of the target taken from the data: the guarantee does not cover it"

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.records.arrays import Ints
+from glassine.compiling import compiled
+from glassine.records.arrays import AnyArray, Ints
 
 
 def rank(literals: tuple[int, ...]) -> int:
@@ -39,3 +40,26 @@ def combinations(p: int, k: int) -> npt.NDArray[np.signedinteger[Any]]:
     # Sets of decreasing members in the order of dictionaries, read backwards.
     members = chain.from_iterable(subsets(range(p - 1, -1, -1), k))
     return np.fromiter(members, index_type(p), comb(p, k) * k).reshape(comb(p, k), k)[::-1, ::-1].copy()
+
+
+def combination(rank: int, size: int) -> AnyArray:
+    """Return the set of a rank: the increasing x_1, x_2, ... of which binom(x_i, i) add up to it."""
+    out = np.empty(size, dtype=np.int64)
+    for i in range(size, 0, -1):
+        member = i - 1
+        while comb(member + 1, i) <= rank:
+            member += 1
+        out[i - 1] = member
+        rank -= comb(member, i)
+    return out
+
+
+@compiled
+def advance(chosen: AnyArray) -> None:  # pragma: no cover - compiled
+    """Turn a set into the next one by rank: raise the first member that can be raised, reset those before it."""
+    at = 0
+    while at < len(chosen) - 1 and chosen[at] + 1 == chosen[at + 1]:
+        chosen[at] = at
+        at += 1
+    if len(chosen):
+        chosen[at] += 1

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from glassine import compiling
+from glassine.compiling.interpretation import loaded
 from glassine.data.sources import read_table
 from glassine.errors import InvalidDataError, ReleaseFailedError
 from glassine.privacy.release import Paid, Planned, release
@@ -228,7 +228,7 @@ def behind(work: Callable[[], R]) -> R:
 def _outcome(work: Callable[[], R]) -> tuple[R, ...]:
     try:
         # Nothing is said meanwhile: a warning, a compilation or a floating-point error may depend on records.
-        with warnings.catch_warnings(), np.errstate(all="ignore"), compiling.loaded():
+        with warnings.catch_warnings(), np.errstate(all="ignore"), loaded():
             warnings.simplefilter("ignore")
             return (work(),)
     except (KeyboardInterrupt, SystemExit, GeneratorExit):

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,134 +16,10 @@ from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Array, Ints
 from glassine.sealed import draws
 from glassine.sealed.losses import LeafCosts
-
-EPSILON_BITS = 40
-"""Epsilon is a multiple of 2^-40, so that its product with a whole cost is exact."""
+from glassine.sealed.weighting import Weighting
 
 LOG_BITS = 48
 """Logarithms of weights are multiples of 2^-48: eight bits finer, so that their rounding is below that of epsilon."""
-
-LOG_RANGE = 600.0
-"""Largest range of the logarithms of sums of weights: doubles end at exp(709), and a product of sums needs room."""
-
-UNDERFLOW = 700.0
-"""Powers beyond exp(-700) are taken as zero in sums; a choice is never given probability zero.
-
-Above exp(-708) doubles are normal, with all of their digits; see ``gibbs.md`` for what is left out."""
-
-NO_JUMPS = 62
-"""Shift at which every cost is below the first jump: costs are below 2^53, where doubles are whole."""
-
-JUMP_BITS = 12
-"""Low bits of a cost that have a table of their own: 32 kB, so that it stays in the first-level cache."""
-
-LARGEST_JUMP = 20
-"""Largest exponent of a jump, so that powers are taken as zero below exp(-680) alone."""
-
-
-BLOCK_RANGE = 100
-"""Largest exponent by which a sum falls below its least cost while that is not known."""
-
-LEAST_RATE = Fraction(100, 2**EPSILON_BITS)
-"""Least epsilon for one unit of cost: it is rounded to a multiple of 2^-40, at most a hundredth of it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weighting:
-    """How models are weighed."""
-
-    # What a unit of cost costs, a multiple of 2^-40; None for the limit in which only models of least cost count.
-    epsilon: Fraction | None
-    part_weight: float  # Prior weight of each split or rule of a model
-    penalty: float  # Cost of each split or rule, in units; zero unless epsilon is None
-    # exp(-epsilon j) for j = 0, ..., k - 2, up to the largest cost or to exp(-700), and 0 for all larger j; with jumps,
-    # for all j below 2^shift; shape (k,).
-    powers: Array
-    # exp(-epsilon j 2^shift) for j = 0, ..., m - 2, and 0 for all larger j; one alone where there are no jumps; shape
-    # (m,).
-    jumps: Array = field(default_factory=lambda: np.ones(1))
-    shift: int = NO_JUMPS  # The power of a cost j is that of its low ``shift`` bits times the jump of the others
-    # Fewest counts of a leaf or rule, of all classes together; zero unless epsilon is None, as a private draw must not
-    # depend on how many records a leaf holds.
-    fewest: int = 0
-
-    @classmethod
-    def private(cls, epsilon: Fraction, part_weight: float, n_records: int, unit: int = 1) -> Weighting:
-        """Return the weighting of the exponential mechanism."""
-        # epsilon: of the draw, for one record; divided by unit it is rounded down to a multiple of 2^-40.
-        # part_weight: prior weight of each split or rule.
-        # unit: the most that one record can cost. Where it is more than one, costs are so many that two small tables of
-        # powers take the place of one.
-        rounded = exact_rate(epsilon / unit)
-        if unit == 1:
-            length = n_records + 1 if not rounded else min(n_records + 1, int(UNDERFLOW / rounded) + 1)
-            powers = np.append(_powers(rounded, length), 0.0)
-            return cls(epsilon=rounded, part_weight=part_weight, penalty=0.0, powers=powers)
-        shift = JUMP_BITS
-        while shift and rounded * 2**shift > LARGEST_JUMP:
-            shift -= 1
-        step = rounded * 2**shift
-        # A jump is kept where all costs from it to the next one have powers above exp(-700).
-        length = 1 + min((n_records * unit) >> shift, max(0, int(UNDERFLOW / step) - 1) if step else n_records * unit)
-        return cls(
-            epsilon=rounded,
-            part_weight=part_weight,
-            penalty=0.0,
-            powers=_powers(rounded, 2**shift),
-            jumps=np.append(_powers(step, length), 0.0),
-            shift=shift,
-        )
-
-    @classmethod
-    def count(cls, n_values: int = 1) -> Weighting:
-        """Return the weighting under which every split or rule counts so many times, and all else one."""
-        return cls(epsilon=Fraction(0), part_weight=float(n_values), penalty=0.0, powers=np.array([1.0, 0.0]))
-
-    @property
-    def block(self) -> int:
-        """The most bits b for which exp(-epsilon 2^b) is at least exp(-100) and the tables hold all smaller costs."""
-        # It is 0 in the limit of large epsilon.
-        if self.epsilon is None:
-            return 0
-        reach = len(self.powers) - 1 if len(self.jumps) == 1 else (len(self.jumps) - 1) << self.shift
-        block = 0
-        while 2 ** (block + 1) <= reach and self.epsilon * 2 ** (block + 1) <= BLOCK_RANGE:
-            block += 1
-        return block
-
-    @property
-    def exact_epsilon(self) -> Fraction:
-        """The epsilon of one unit of cost at which models are drawn."""
-        if self.epsilon is None:
-            raise ValueError("the limit of large epsilon has none")
-        return self.epsilon
-
-    @classmethod
-    def optimal(cls, penalty: float, fewest: int = 0) -> Weighting:
-        """Return the limit of large epsilon: the cost alone counts, and weights number the models of least cost."""
-        # Models with a leaf or rule of fewer counts than fewest are left out.
-        return cls(epsilon=None, part_weight=1.0, penalty=penalty, powers=np.array([1.0, 0.0]), fewest=fewest)
-
-
-def exact_rate(epsilon: Fraction) -> Fraction:
-    """Return the epsilon at which models are drawn: rounded down to a multiple of 2^-40."""
-    return Fraction(math.floor(epsilon * 2**EPSILON_BITS), 2**EPSILON_BITS)
-
-
-def _powers(rate: Fraction, length: int) -> Array:
-    """Return exp(-rate j) for j = 0, ..., length - 1."""
-    # Extended precision where the platform has it; the slack allows for plain doubles.
-    exponents = np.arange(length, dtype=np.longdouble) * np.longdouble(float(rate))
-    return np.asarray(np.exp(-exponents).astype(np.float64))
-
-
-def powers_bytes(epsilon: Fraction, unit: int = 1) -> int:
-    """Return the most bytes that the tables of powers take, for any number of records."""
-    # With a unit above one they are two, of which the larger has one entry for 2^12 costs.
-    if unit == 1:
-        return int(8 * UNDERFLOW / epsilon)
-    jumps = int(UNDERFLOW * unit / (epsilon * 2**JUMP_BITS))
-    return int(8 * (2**JUMP_BITS + jumps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,21 +70,3 @@ def draw(options: Sequence[Choice], randomness: Randomness) -> int:
 def least(options: Sequence[Choice]) -> int:
     """Return the first choice of least cost."""
     return min(options, key=lambda option: option.cost).number
-
-
-def rounding(levels: int, fan_out: int, n_terms: int) -> float:
-    """Return a bound on the log-ratio between the drawn and the ideal distribution, for two datasets together.
-
-    Notes
-    -----
-    See ``gibbs.md``. A sum at a node has the relative error of its terms plus (n_terms + 16) 2^-53 for additions and
-    products, and 2^-40 for the powers and for those below exp(-700); a product of ``fan_out`` sums adds their errors.
-    Each choice is drawn with logarithms off by that error and 2^-43. Level j of L levels has at most fan_out^j choices,
-    and each enters the ratio of two datasets four times.
-    """
-    step = (n_terms + 16) * 2.0**-53 + 2.0**-40
-    error, total = step, 0.0
-    for level in range(levels):
-        total += fan_out ** (levels - 1 - level) * (error + 2.0**-43)
-        error = fan_out * error + step
-    return 4 * total

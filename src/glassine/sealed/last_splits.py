@@ -18,16 +18,14 @@ import numpy as np
 from glassine.compiling import compiled
 from glassine.compiling.slices import Progress, cuts, run
 from glassine.records.arrays import AnyArray
+from glassine.records.subsets import advance, combination
+from glassine.sealed.atoms import Atoms, n_splits, possible_signs
 from glassine.sealed.tree_sums import (
     PIECES,
-    Atoms,
     Costs,
     Implied,
     SetCounts,
     Weighed,
-    admissible,
-    advance,
-    combination,
     completed,
     empty_level,
     keep_apart,
@@ -119,44 +117,6 @@ def _leaves(
         if progress is not None:
             progress(start + number, n_sets)
         yield start, SignedLeaves(room.costs[:number], room.weights[:number], room.wanted[:number])
-
-
-@compiled
-def possible_signs(
-    chosen: AnyArray, atoms: Atoms, regions: AnyArray, possible: AnyArray
-) -> int:  # pragma: no cover - compiled
-    """Mark the signs under which a set of literals leaves something of every block of dependent attributes."""
-    # Returns the number of patterns of the first block; what each leaves of it stands in regions.
-    # regions: (2^k, w), room; possible: (2^k,). Literals are sorted by block, and blocks are taken from the last to the
-    # first, so that the regions of the first one are those that stay.
-    blocks, _, masks, full = atoms
-    width, end, own = masks.shape[1], len(chosen), 1
-    possible[:] = True
-    while end > 0:
-        block, begin = blocks[chosen[end - 1]], end - 1
-        while begin > 0 and blocks[chosen[begin - 1]] == block:
-            begin -= 1
-        # Word by word: Numba takes seconds to compile an assignment of one array to another, with all it may raise.
-        for w in range(width):
-            regions[0, w] = full[block, w]
-        own = 1
-        for i in range(begin, end):
-            for q in range(own):
-                for w in range(width):
-                    regions[q + own, w] = regions[q, w] & masks[chosen[i], w]
-                    regions[q, w] &= ~masks[chosen[i], w]
-            own *= 2
-        for q in range(own):
-            some = np.uint64(0)
-            for w in range(width):
-                some |= regions[q, w]
-            if some == 0:
-                # All patterns with these bits of the block.
-                for high in range(q << begin, len(possible), own << begin):
-                    for s in range(high, high + (1 << begin)):
-                        possible[s] = False
-        end = begin
-    return own
 
 
 @compiled
@@ -305,19 +265,6 @@ def sum_leaves(
             row += 1
         chosen[0] = stop - 1
         advance(chosen)
-
-
-@compiled
-def n_splits(
-    chosen: AnyArray, signs: int, atoms: Atoms, mask: AnyArray, allowed: AnyArray
-) -> int:  # pragma: no cover - compiled
-    """Return the number of literals that cut a node into two parts, or less than twice -p where it is impossible."""
-    if not admissible(chosen, signs, atoms, mask, allowed):
-        return -4 * len(allowed)
-    out = 0
-    for literal in range(len(allowed)):
-        out += allowed[literal]
-    return out
 
 
 @compiled

@@ -14,9 +14,9 @@ from glassine.counting.logic import RuleLogic
 from glassine.domain import Literal
 from glassine.errors import parameter
 from glassine.models import Evidence, Rule, RuleList
-from glassine.sealed import gibbs
 from glassine.sealed.losses import LeafCosts
 from glassine.sealed.model_class import ModelClass, Statement
+from glassine.sealed.weighting import rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class ListFamily(ModelClass[DrawnList]):
 
     def rounding(self) -> float:
         """Return a bound on the log-ratio that rounding adds to a draw: of each part a rule and a value are drawn."""
-        return gibbs.rounding(2 * self.length + 2, 1, len(self.logic.antecedents) + self.loss.n_values)
+        return rounding(2 * self.length + 2, 1, len(self.logic.antecedents) + self.loss.n_values)
 
     def with_loss(self, loss: LeafCosts) -> Self:
         """Return the class of the same structures under another loss."""

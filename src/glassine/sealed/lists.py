@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from glassine.compiling import compiled, interpreted
+from glassine.compiling import compiled
+from glassine.compiling.interpretation import interpreted
 from glassine.compiling.slices import Progress, cuts, run
 from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import AnyArray, Array, Ints
@@ -16,11 +17,13 @@ from glassine.records.bits import BitSets
 from glassine.records.conjunctions import ConjunctionCounts, count_conjunctions, count_steps, load_counting
 from glassine.records.subsets import combinations, index_type
 from glassine.sealed import gibbs
-from glassine.sealed.gibbs import Choice, Weighting
+from glassine.sealed.atoms import Atoms
+from glassine.sealed.atoms import admissible as divides
+from glassine.sealed.gibbs import Choice
 from glassine.sealed.list_family import DrawnList, ListFamily
 from glassine.sealed.tree_kernels import of_public
-from glassine.sealed.tree_sums import Atoms, Costs, SetCounts, Weighed, leaf, refuse_inexact, total
-from glassine.sealed.tree_sums import admissible as divides
+from glassine.sealed.tree_sums import Costs, SetCounts, Weighed, leaf, refuse_inexact, total
+from glassine.sealed.weighting import Weighting
 
 SLICES = 40
 """Pieces in which a level is summed, so that progress can be shown and a run interrupted."""

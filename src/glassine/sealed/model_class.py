@@ -19,8 +19,8 @@ from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Ints
 from glassine.records.bits import BitSets
 from glassine.resources import human_bytes
-from glassine.sealed.gibbs import LOG_RANGE, Weighting
 from glassine.sealed.losses import MOST_STEPS, LeafCosts
+from glassine.sealed.weighting import LOG_RANGE, Weighting
 
 SECONDS_PER_STEP = 7e-9
 """Time of one choice of one node and class on one core of a 2020s server; the estimate's only constant."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,12 +14,12 @@ from glassine.records.arrays import Bools, Ints
 from glassine.records.bits import BitSets
 from glassine.records.columns import ConformedColumns
 from glassine.sealed.accounts import Allowance
-from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import LeafCosts
 from glassine.sealed.queries import Gibbs
 from glassine.sealed.questions import Query
 from glassine.sealed.tree_family import Tree
 from glassine.sealed.trees import TreeClass
+from glassine.sealed.weighting import Weighting
 
 PROOF = "surrogates/private_trees.md"
 
@@ -74,25 +74,19 @@ class GroupTrees(Query[tuple[Tree, ...]]):
         self, records: Grouped, part: Allowance, randomness: Randomness, progress: Progress | None
     ) -> tuple[Tree, ...]:
         """Draw a tree for each group in turn."""
-        loss, rate = self.members.loss, self.of_one().rate(self._each(part))
-        drawn = []
-        for n_records, bitsets in self._groups(records):
-            weighting = Weighting.private(rate, 1.0, n_records * loss.parts, loss.unit)
-            drawn.append(self.members.sums(bitsets, weighting).draw(randomness))
-        return tuple(drawn)
+        weighting = Weighting.private(self.of_one().rate(self._each(part)), 1.0, self.members.loss.unit)
+        return tuple(self.members.sums(bitsets, weighting).draw(randomness) for bitsets in self._groups(records))
 
     def exact(self, records: Grouped) -> tuple[Tree, ...]:
         """Return a tree of least cost for each group."""
-        return tuple(self.members.sums(bitsets, Weighting.optimal(0.0)).best() for _, bitsets in self._groups(records))
+        return tuple(self.members.sums(bitsets, Weighting.optimal(0.0)).best() for bitsets in self._groups(records))
 
-    def _groups(self, records: Grouped) -> list[tuple[int, BitSets]]:
-        """Return the number of records of each group, and their bit sets."""
+    def _groups(self, records: Grouped) -> Iterator[BitSets]:
+        """Yield the bit sets of the records of each group."""
         truths = [records.columns.holds(literal) for literal in self.members.logic.literals]
-        out = []
         for group in range(self.n_groups):
             rows = np.flatnonzero((records.groups == group) & (records.targets >= 0))
-            out.append((len(rows), packed([truth[rows] for truth in truths], records.targets[rows], self.members.loss)))
-        return out
+            yield packed([truth[rows] for truth in truths], records.targets[rows], self.members.loss)
 
     def load(self) -> None:
         """Load the kernels of the class."""

@@ -24,11 +24,11 @@ from glassine.records.arrays import Array, Ints
 from glassine.sealed import draws
 from glassine.sealed.accounts import Allowance
 from glassine.sealed.exact_quantiles import quantiles_of_data
-from glassine.sealed.gibbs import Weighting, exact_rate
 from glassine.sealed.model_class import ModelClass
 from glassine.sealed.quantile_levels import quantile_events
 from glassine.sealed.quantiles import private_quantiles
 from glassine.sealed.questions import Key, Query, SealedRecords
+from glassine.sealed.weighting import Weighting, exact_rate
 
 M = TypeVar("M")
 
@@ -188,9 +188,8 @@ class Gibbs(Query[M]):
 
     def draw(self, records: SealedRecords, part: Allowance, randomness: Randomness, progress: Progress | None) -> M:
         """Draw a member exactly."""
-        loss = self.members.loss
         bitsets = records.pack(self.members.antecedents)
-        weighting = Weighting.private(self.rate(part), self.prior, records.n_records * loss.parts, loss.unit)
+        weighting = Weighting.private(self.rate(part), self.prior, self.members.loss.unit)
         return self.members.sums(bitsets, weighting, progress).draw(randomness)
 
     def exact(self, records: SealedRecords) -> M:

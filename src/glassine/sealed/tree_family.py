@@ -15,9 +15,9 @@ from glassine.domain import Domain, Literal
 from glassine.domain.literals import complement
 from glassine.errors import parameter
 from glassine.models import Branch, DecisionTree, Evidence, Node
-from glassine.sealed import gibbs
 from glassine.sealed.losses import LeafCosts
 from glassine.sealed.model_class import ModelClass, Statement
+from glassine.sealed.weighting import rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class TreeFamily(ModelClass[Tree]):
 
     def rounding(self) -> float:
         """Return a bound on the log-ratio that rounding adds to a draw: a split divides a node into two."""
-        return gibbs.rounding(self.depth + 1, 2, len(self.logic.literals) + self.loss.n_values)
+        return rounding(self.depth + 1, 2, len(self.logic.literals) + self.loss.n_values)
 
     def with_loss(self, loss: LeafCosts) -> Self:
         """Return the class of the same structures under another loss."""

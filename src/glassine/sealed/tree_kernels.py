@@ -8,7 +8,7 @@ import numpy as np
 
 from glassine.counting.logic import LiteralLogic, RuleLogic
 from glassine.records.subsets import binomials
-from glassine.sealed.gibbs import Weighting
+from glassine.sealed.atoms import Atoms, admissible
 from glassine.sealed.last_splits import (
     MOST_OF_A_BYTE,
     SignedLeaves,
@@ -21,12 +21,10 @@ from glassine.sealed.last_splits import (
 )
 from glassine.sealed.losses import LeafCosts
 from glassine.sealed.tree_sums import (
-    Atoms,
     Costs,
     Implied,
     SetCounts,
     Weighed,
-    admissible,
     empty_level,
     inherit,
     inner_choices,
@@ -34,6 +32,7 @@ from glassine.sealed.tree_sums import (
     leaf,
     sum_level,
 )
+from glassine.sealed.weighting import Weighting
 
 
 def of_public(logic: LiteralLogic | RuleLogic, loss: LeafCosts) -> tuple[SetCounts, Atoms, Implied, Costs]:
@@ -41,7 +40,7 @@ def of_public(logic: LiteralLogic | RuleLogic, loss: LeafCosts) -> tuple[SetCoun
     table = np.zeros((1, loss.n_classes), dtype=np.int64)
     counts = SetCounts(table, np.zeros(1, dtype=np.int64), binomials(1, 1))
     implied = Implied(*np.zeros((2, 1, 1), dtype=np.uint8))
-    return counts, Atoms.of(logic), implied, Costs.of(Weighting.private(Fraction(1), 1.0, 0, loss.unit), loss)
+    return counts, Atoms.of(logic), implied, Costs.of(Weighting.private(Fraction(1), 1.0, loss.unit), loss)
 
 
 def load_levels(counts: SetCounts, atoms: Atoms, implied: Implied, costs: Costs) -> None:

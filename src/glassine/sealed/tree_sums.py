@@ -20,13 +20,14 @@ import numpy.typing as npt
 
 from glassine.compiling import compiled
 from glassine.compiling.slices import cuts, run
-from glassine.counting.logic import LiteralLogic, RuleLogic, shared_atoms
+from glassine.counting.logic import shared_atoms
 from glassine.errors import InvalidDataError
 from glassine.records.arrays import AnyArray
 from glassine.records.conjunctions import ConjunctionCounts
-from glassine.records.subsets import binomials
-from glassine.sealed.gibbs import Weighting
+from glassine.records.subsets import advance, binomials, combination
+from glassine.sealed.atoms import Atoms, admissible
 from glassine.sealed.losses import EXACT, LeafCosts
+from glassine.sealed.weighting import Weighting
 
 __all__: list[str] = []
 
@@ -62,24 +63,6 @@ class SetCounts(NamedTuple):
         """Return the counts of conjunctions of up to ``size`` of p conditions, for the kernels."""
         # Ranks are also formed of members one place further: one row and two columns more than the sets have.
         return cls(counts.table, counts.offsets, binomials(p + 1, size + 2))
-
-
-class Atoms(NamedTuple):
-    """The conditions as sets of atoms of their block of dependent attributes; conditions are sorted by block.
-
-    ``blocks`` (p,) is the block of each condition, ``starts`` (blocks + 1,) the first condition of each block,
-    ``masks`` (p, w) the atoms of each condition as bits, ``full`` (blocks, w) all atoms of each block.
-    """
-
-    blocks: AnyArray
-    starts: AnyArray
-    masks: AnyArray
-    full: AnyArray
-
-    @classmethod
-    def of(cls, logic: LiteralLogic | RuleLogic) -> Atoms:
-        """Return the atoms of a logic, for the kernels."""
-        return cls(logic.blocks, logic.starts, logic.masks, logic.full)
 
 
 class Costs(NamedTuple):
@@ -165,29 +148,6 @@ def empty_level(p: int, size: int) -> Weighed:
     return Weighed(np.full(shape, np.inf), np.zeros(shape))
 
 
-def combination(rank: int, size: int) -> AnyArray:
-    """Return the set of a rank: the increasing x_1, x_2, ... of which binom(x_i, i) add up to it."""
-    out = np.empty(size, dtype=np.int64)
-    for i in range(size, 0, -1):
-        member = i - 1
-        while comb(member + 1, i) <= rank:
-            member += 1
-        out[i - 1] = member
-        rank -= comb(member, i)
-    return out
-
-
-@compiled
-def advance(chosen: AnyArray) -> None:  # pragma: no cover - compiled
-    """Turn a set into the next one by rank: raise the first member that can be raised, reset those before it."""
-    at = 0
-    while at < len(chosen) - 1 and chosen[at] + 1 == chosen[at + 1]:
-        chosen[at] = at
-        at += 1
-    if len(chosen):
-        chosen[at] += 1
-
-
 @compiled
 def power(cost: int, powers: AnyArray, jumps: AnyArray, shift: int) -> Any:  # pragma: no cover - compiled
     """Return exp(-epsilon cost)."""
@@ -234,46 +194,6 @@ def _rank_of(chosen: AnyArray, subset: int, m: int, binom: AnyArray) -> int:  # 
             place += 1
             out += binom[chosen[i], place]
     return out
-
-
-@compiled
-def admissible(
-    chosen: AnyArray, signs: int, atoms: Atoms, mask: AnyArray, out: AnyArray
-) -> bool:  # pragma: no cover - compiled
-    """Mark the literals that cut a node into two parts, neither empty by the domain's logic."""
-    # Returns whether the node itself is possible.
-    # chosen: (m,), increasing; mask: room of shape (w,); out: (p,). Literals are sorted by block, so that one pass
-    # forms what the node leaves of each block. Literals of other blocks are possible with any of these: they stay.
-    # Rules of several literals have the block -1, and are passed over.
-    blocks, starts, masks, full = atoms
-    out[:] = True
-    m, width = len(chosen), masks.shape[1]
-    i = 0
-    while i < m:
-        block = blocks[chosen[i]]
-        if block < 0:
-            i += 1
-            continue
-        # Word by word: Numba takes seconds to compile an assignment of one array to another, with all it may raise.
-        for w in range(width):
-            mask[w] = full[block, w]
-        while i < m and blocks[chosen[i]] == block:
-            for w in range(width):
-                mask[w] &= masks[chosen[i], w] if signs >> i & 1 else ~masks[chosen[i], w]
-            i += 1
-        some = np.uint64(0)
-        for w in range(width):
-            some |= mask[w]
-        if some == 0:
-            return False
-        for literal in range(starts[block], starts[block + 1]):
-            true = np.uint64(0)
-            false = np.uint64(0)
-            for w in range(width):
-                true |= mask[w] & masks[literal, w]
-                false |= mask[w] & ~masks[literal, w]
-            out[literal] = true != 0 and false != 0
-    return True
 
 
 @compiled

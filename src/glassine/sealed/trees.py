@@ -8,18 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import interpreted
+from glassine.compiling.interpretation import interpreted
 from glassine.compiling.slices import Progress
 from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Array, Ints
 from glassine.records.bits import BitSets
 from glassine.records.conjunctions import ConjunctionCounts, count_conjunctions, count_steps, load_counting
 from glassine.sealed import gibbs, tree_sums
-from glassine.sealed.gibbs import Choice, Weighting
+from glassine.sealed.atoms import Atoms, admissible
+from glassine.sealed.gibbs import Choice
 from glassine.sealed.last_splits import last_level
 from glassine.sealed.tree_family import Leaf, Split, Tree, TreeFamily
 from glassine.sealed.tree_kernels import load_last_level, load_levels, of_public
-from glassine.sealed.tree_sums import Atoms, Costs, Implied, SetCounts, Weighed, level_above
+from glassine.sealed.tree_sums import Costs, Implied, SetCounts, Weighed, level_above
+from glassine.sealed.weighting import Weighting
 
 LEAF = -1
 """Number of the choice that makes a node a leaf."""
@@ -123,7 +125,7 @@ class TreeSums:
         literals = np.array(chosen, dtype=np.int64)
         allowed, out = np.empty(p, dtype=np.bool_), Weighed(costs, weights)
         mask = np.empty(logic.masks.shape[1], dtype=np.uint64)
-        tree_sums.admissible(literals, signs, Atoms.of(logic), mask, allowed)
+        admissible(literals, signs, Atoms.of(logic), mask, allowed)
         allowed[list(chosen)] = False
         counts = SetCounts.of(self.counts, p, self.trees.depth)
         if m == self.trees.levels - 1:

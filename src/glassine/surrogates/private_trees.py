@@ -16,10 +16,10 @@ from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import EXACT_DRAWS, Paid
-from glassine.sealed.gibbs import powers_bytes
 from glassine.sealed.losses import MOST_STEPS, LeafCosts
 from glassine.sealed.model_class import as_fine_as_summed
 from glassine.sealed.trees import TreeClass
+from glassine.sealed.weighting import powers_bytes
 
 CUTS = 7
 """Most public cut points of a number that is declared without thresholds: they cut its range into eight.

@@ -11,11 +11,11 @@ import pytest
 from scipy.stats import norm, rankdata
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import compiling
 from glassine.attacks.disclosure import Adversary, Disclosure, SearchError, infer_sensitive
 from glassine.attacks.disclosure.board import Board, lay_out, set_up
 from glassine.attacks.disclosure.first_world import first_world
 from glassine.attacks.disclosure.swaps import MOST_PARTS, penalty, run
+from glassine.compiling import interpretation
 from glassine.learners.greedy.impurity import Criterion
 from tests.attacks.disclosure.instances import mixed, parity
 from tests.attacks.disclosure.whole_worlds import CHAINS, infer_posterior
@@ -128,12 +128,12 @@ def test_an_interpreted_chain_moves_as_a_compiled_one(criterion: Criterion, monk
     board, states = lay_out(disclosure), []
     assert board.scale > 2**32
     for left in (10**9, 0):
-        monkeypatch.setattr(compiling, "LEFT", [left])
+        monkeypatch.setattr(interpretation, "LEFT", [left])
         rng = np.random.default_rng(0)
         state, _ = first_world(disclosure, board, rng, from_estimate=False)
         parts, tally = np.zeros((MOST_PARTS, 4), dtype=np.int64), np.zeros(4, dtype=np.int64)
-        with compiling.interpreted(1):
-            assert compiling.interpreting() == bool(left)
+        with interpretation.interpreted(1):
+            assert interpretation.interpreting() == bool(left)
             run(board, state, 300, 0.4, 10.0, rng, parts, tally)
         states.append([array.tolist() for array in (*state, parts, tally)])
     assert states[0] == states[1]

@@ -20,7 +20,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled, interpreted
+from glassine.compiling import compiled
+from glassine.compiling.interpretation import interpreted
 from glassine.compiling.popcounts import popcount
 from glassine.compiling.slices import Progress, cuts, run
 from glassine.counting.logic import RuleLogic

@@ -26,11 +26,11 @@ from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.privacy.exact import decimal
 from glassine.records.arrays import Indices, Ints
 from glassine.records.bits import BitSets, truths
-from glassine.sealed.gibbs import Weighting
 from glassine.sealed.list_family import DrawnList
 from glassine.sealed.losses import MOST_STEPS, LeafCosts, base_rates
 from glassine.sealed.model_class import check_size
 from glassine.sealed.plan import Metadata
+from glassine.sealed.weighting import Weighting
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -16,13 +16,13 @@ from glassine.privacy.certificate import LOSS_BOUND
 from glassine.privacy.release import Price
 from glassine.records.alignment import target_name
 from glassine.records.arrays import Array
-from glassine.sealed.gibbs import powers_bytes
 from glassine.sealed.losses import UNITS, base_rates
 from glassine.sealed.model_class import ModelClass
 from glassine.sealed.oracle import Oracle, asking
 from glassine.sealed.persons import CountedPersons
 from glassine.sealed.plan import Metadata, Plan
 from glassine.sealed.queries import Cells, Counts, Gibbs, Label
+from glassine.sealed.weighting import powers_bytes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
