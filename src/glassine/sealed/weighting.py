@@ -25,13 +25,13 @@ NO_JUMPS = 62
 """Shift at which every cost is below the first jump: costs are below 2^53, where doubles are whole."""
 
 JUMP_BITS = 12
-"""Low bits of a cost that have a table of their own: 32 kB, so that it stays in the first-level cache."""
+"""Fewest low bits of a cost that have a table of their own: 32 kB, so that it stays in the first-level cache."""
 
 LARGEST_JUMP = 20
 """Largest exponent of a jump, so that powers are taken as zero below exp(-680) alone."""
 
-BLOCK_OF_POWERS = 2**16
-"""Powers that are formed at a time."""
+LONGEST_ALONE = 2**16
+"""Powers of which one table holds all: half a megabyte."""
 
 BLOCK_RANGE = 100
 """Largest exponent by which a sum falls below its least cost while that is not known."""
@@ -64,23 +64,17 @@ class Weighting:
         """Return the weighting of the exponential mechanism; its tables are as long for any number of records."""
         # epsilon: of the draw, for one record; divided by unit it is rounded down to a multiple of 2^-40.
         # part_weight: prior weight of each split or rule.
-        # unit: the most that one record can cost. Where it is more than one, costs are so many that two small tables of
-        # powers take the place of one.
+        # unit: the most that one record can cost.
         rounded = exact_rate(epsilon / unit)
-        if unit == 1:
-            powers = _powers_to_zero(rounded, int(UNDERFLOW / rounded) + 1)
-            return cls(epsilon=rounded, part_weight=part_weight, penalty=0.0, powers=powers)
-        shift = JUMP_BITS
-        while shift and rounded * 2**shift > LARGEST_JUMP:
-            shift -= 1
-        step = rounded * 2**shift
+        low, jumps, shift = _lengths(rounded, unit)
+        if not jumps:
+            return cls(epsilon=rounded, part_weight=part_weight, penalty=0.0, powers=_powers_to_zero(rounded, low))
         return cls(
             epsilon=rounded,
             part_weight=part_weight,
             penalty=0.0,
-            powers=_powers_to_zero(rounded, 2**shift)[:-1],
-            # A jump is kept where all costs from it to the next one have powers above exp(-700).
-            jumps=_powers_to_zero(step, 1 + max(0, int(UNDERFLOW / step) - 1)),
+            powers=_powers_to_zero(rounded, low)[:-1],
+            jumps=_powers_to_zero(rounded * 2**shift, jumps),
             shift=shift,
         )
 
@@ -120,24 +114,30 @@ def exact_rate(epsilon: Fraction) -> Fraction:
     return Fraction(math.floor(epsilon * 2**EPSILON_BITS), 2**EPSILON_BITS)
 
 
+def _lengths(rate: Fraction, unit: int) -> tuple[int, int, int]:
+    """Return the lengths of the tables of powers and of jumps, without the zeros at their ends, and the shift."""
+    # A short table of powers is alone. Two tables take the place of a long one, about as long as each other.
+    reach = int(UNDERFLOW / rate)
+    if unit == 1 and reach < LONGEST_ALONE:
+        return reach + 1, 0, NO_JUMPS
+    shift = max(JUMP_BITS, reach.bit_length() // 2)
+    while shift and rate * 2**shift > LARGEST_JUMP:
+        shift -= 1
+    # A jump is kept where all costs from it to the next one have powers above exp(-700).
+    return 2**shift, max(1, int(UNDERFLOW / (rate * 2**shift))), shift
+
+
 def _powers_to_zero(rate: Fraction, length: int) -> Array:
     """Return exp(-rate j) for j = 0, ..., length - 1, and 0 behind them."""
-    # Extended precision where the platform has it; the slack allows for plain doubles. Block by block, as it takes
-    # several times the room.
-    out = np.zeros(length + 1)
-    for start in range(0, length, BLOCK_OF_POWERS):
-        exponents = np.arange(start, min(start + BLOCK_OF_POWERS, length), dtype=np.longdouble)
-        out[start : start + len(exponents)] = np.exp(-exponents * np.longdouble(float(rate)))
-    return out
+    # Extended precision where the platform has it; the slack allows for plain doubles.
+    exponents = np.arange(length, dtype=np.longdouble) * np.longdouble(float(rate))
+    return np.append(np.exp(-exponents).astype(np.float64), 0.0)
 
 
 def powers_bytes(epsilon: Fraction, unit: int = 1) -> int:
     """Return the bytes that the tables of powers take, whatever the number of records."""
-    # With a unit above one they are two, of which the larger has one entry for 2^12 costs.
-    if unit == 1:
-        return int(8 * UNDERFLOW / epsilon)
-    jumps = int(UNDERFLOW * unit / (epsilon * 2**JUMP_BITS))
-    return int(8 * (2**JUMP_BITS + jumps))
+    low, jumps, _ = _lengths(exact_rate(epsilon / unit), unit)
+    return 8 * (low + jumps)
 
 
 def rounding(levels: int, fan_out: int, n_terms: int) -> float:
