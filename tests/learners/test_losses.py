@@ -36,7 +36,7 @@ from glassine.sealed.losses import (
     released_probabilities,
 )
 from glassine.sealed.tree_sums import refuse_inexact
-from glassine.sealed.weighting import Weighting
+from glassine.sealed.weighting import LEAST_RATE, Weighting
 from tests.learners import engine
 from tests.learners.test_gibbs import ideal_law, worst_error
 from tests.oracles import model_classes as oracle
@@ -125,14 +125,24 @@ def test_a_share_of_errors_raises_the_cost_of_the_wrong_class() -> None:
     assert (mixed.costs[~wrong] <= plain.costs[~wrong]).all()
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10**4), Fraction(1, 10), Fraction(1), Fraction(100), Fraction(10**5)])
-def test_powers_of_two_tables_are_right_to_42_bits(epsilon: Fraction) -> None:
+@pytest.mark.parametrize(
+    ("epsilon", "unit"),
+    [
+        *(
+            (epsilon, UNITS)
+            for epsilon in (Fraction(1, 10**6), Fraction(1, 10), Fraction(1), Fraction(100), Fraction(10**5))
+        ),
+        *((epsilon, 1) for epsilon in (LEAST_RATE, Fraction(1, 10**6), Fraction(1, 94))),
+    ],
+)
+def test_powers_of_two_tables_are_right_to_42_bits(epsilon: Fraction, unit: int) -> None:
     from glassine.sealed.tree_sums import power
 
-    weighting = Weighting.private(epsilon, 1.0, UNITS)
+    weighting = Weighting.private(epsilon, 1.0, unit)
     rate = weighting.exact_epsilon
-    assert epsilon / UNITS - Fraction(1, 2**40) < rate <= epsilon / UNITS
-    most = 5000 * UNITS
+    assert len(weighting.jumps) > 1
+    assert epsilon / unit - Fraction(1, 2**40) < rate <= epsilon / unit
+    most = max(5000 * unit, int(800 / rate))
     with engine.precise():
         for cost in sorted({0, 1, 4095, 4096, 4097, 123_456, most, *(int(x / rate) for x in (1, 50, 679, 800))}):
             if cost > most:

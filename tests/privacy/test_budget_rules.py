@@ -150,8 +150,7 @@ ALLOWED = {
     "sealed/oracle.py:__pay": "refuses",
     **{f"sealed/gibbs.py:{name}": "exact arithmetic of a draw" for name in ("choices", "log_total")},
     **{
-        f"sealed/weighting.py:{name}": "exact arithmetic of a draw"
-        for name in ("block", "exact_epsilon", "exact_rate", "powers_bytes", "private")
+        f"sealed/weighting.py:{name}": "exact arithmetic of a draw" for name in ("block", "exact_epsilon", "exact_rate")
     },
 }
 
