@@ -1,4 +1,4 @@
-"""Kernels that are interpreted while they are small, and the room in which only what was loaded runs."""
+"""Kernels that are interpreted while they are small, and kernels that run only if they are loaded beforehand."""
 
 from __future__ import annotations
 

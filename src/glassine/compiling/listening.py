@@ -1,4 +1,4 @@
-"""Who is told that a kernel is compiled, which takes seconds."""
+"""What is called when a kernel is compiled, which takes seconds."""
 
 from __future__ import annotations
 

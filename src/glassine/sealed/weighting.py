@@ -135,7 +135,7 @@ def _powers_to_zero(rate: Fraction, length: int) -> Array:
 
 
 def powers_bytes(epsilon: Fraction, unit: int = 1) -> int:
-    """Return the bytes that the tables of powers take, whatever the number of records."""
+    """Return the bytes that the tables of powers take, which are as many for any number of records."""
     low, jumps, _ = _lengths(exact_rate(epsilon / unit), unit)
     return 8 * (low + jumps)
 
