@@ -377,7 +377,9 @@ def test_one_odd_record_among_others_is_no_reason_for_an_explainer_to_refuse() -
 ODD = (None, float("nan"), float("inf"), "x", b"x", datetime.date(2020, 1, 1), [1], 10**400)
 
 
-@pytest.mark.parametrize("X", [["person 1", "person 2"], {"age": ["person 1"]}, np.array([1001, 1002]), np.array(1001)])
+@pytest.mark.parametrize(
+    "X", [np.array(["person 1", "person 2"]), {"age": ["person 1"]}, np.array([1001, 1002]), np.array(1001)]
+)
 def test_no_value_is_quoted_of_records_in_a_wrong_shape(X: Any) -> None:
     tree = glassine.learners.PrivateTreeClassifier(1, epsilon=1.0, domain=DOMAIN, classes=("no", "yes"))
     with pytest.raises(InvalidDataError, match=r"Reshape your data|data lack the column|one length") as refused:

@@ -20,6 +20,7 @@ from glassine import Binary, Domain, Integer, compiling
 from glassine.counting.logic import LiteralLogic
 from glassine.domain import OneOf
 from glassine.errors import ReleaseFailedError
+from glassine.learners import PrivateTreeClassifier
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import fresh_count
 from glassine.privacy.unit import RECORD
@@ -130,6 +131,22 @@ def test_no_kernel_is_compiled_after_the_charge(name: str, monkeypatch: pytest.M
     ((before, after),) = seen
     assert before
     assert before == after
+
+
+LISTS: tuple[list[Any], ...] = ([], [{"age": 40}], [{"age": 40, "smoker": 1}], [[40, 1]], [[]], [5], ["ab"], [None])
+"""What a table that is a list may hold first: nothing, or a row of any kind."""
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_whether_a_list_is_refused_depends_on_none_of_its_rows(named: bool) -> None:
+    domain = Domain({"age": Integer(18, 90, thresholds=(45,)), "smoker": Binary()})
+    errors = set()
+    every = [row for rows in LISTS for row in rows]
+    for rows in [*LISTS, every, every[::-1]]:
+        learner = PrivateTreeClassifier(max_depth=1, epsilon=1.0, domain=domain, classes=(0, 1), random_state=0)
+        seen = observed(lambda learner=learner: learner, rows, "ill" if named else [1] * len(rows))
+        errors.add(seen.get("error"))
+    assert errors == {None}
 
 
 ADDITIVE = ("additive, boosting", "regression, boosting", "scorecard", "regression, scorecard")

@@ -77,7 +77,10 @@ class Source:
         """Return the source for arguments of a fit; None for a container that only an ordinary fit can refuse."""
         if isinstance(X, CountTable):
             return cls._of_table(X, y)
-        columns = _columns(X, domain)
+        # What rows of a list hold is theirs: whether there is one, its kind, keys and length are not looked at. Their
+        # columns have names where an argument names one.
+        of_rows: tuple[str, ...] | int = domain.names if str in (type(y), type(persons)) else len(domain)
+        columns = of_rows if isinstance(X, list | tuple) else _columns(X)
         if columns is None or y is None or (isinstance(y, np.ndarray) and y.ndim != 1 and y.shape[1:] != (1,)):
             return None
         if isinstance(columns, int):
@@ -222,14 +225,8 @@ class Source:
         return {name: X.iloc[:, place] for place, name in enumerate(names)}
 
 
-def _columns(X: Any, domain: Domain) -> tuple[str, ...] | int | None:
+def _columns(X: Any) -> tuple[str, ...] | int | None:
     """Return the names of the columns, or their number where they have none, from the schema; None for neither."""
-    if isinstance(X, list | tuple):
-        # What rows hold is theirs: their keys and lengths are not looked at. A table has rows of one kind.
-        first = X[0] if X else []
-        if isinstance(first, Mapping):
-            return domain.names
-        return len(domain) if isinstance(first, Iterable) and not isinstance(first, str | bytes) else None
     if isinstance(X, np.ndarray):
         if X.dtype.names is not None:
             return tuple(X.dtype.names)
