@@ -70,6 +70,10 @@ OTHER_PEERS = (
     Peer(
         "interpret", "interpret.privacy", "", requirements=("interpret-core==0.7.8",), pythons=("3.12", "3.11", "3.10")
     ),
+    # What papers/dp-ebm compares additive models without privacy with.
+    Peer(
+        "lightgbm", "lightgbm", "", requirements=("lightgbm==4.7.0", "scikit-learn"), pythons=("3.12", "3.11", "3.10")
+    ),
     # It needs typing.Self, which Python 3.11 brought.
     Peer("dpmm", "dpmm.pipelines", "", requirements=("dpmm==0.1.9",), pythons=("3.11", "3.12")),
     # It imports six without declaring it.

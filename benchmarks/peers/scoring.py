@@ -19,7 +19,8 @@ def dummies(arrays: dict[str, Any], settings: dict[str, Any]) -> Any:
         values = arrays[f"column {name}"]
         if name in settings["bounds"]:
             low, high = settings["bounds"][name]
-            parts.append(np.clip((values.astype(np.float64) - low) / (high - low), 0.0, 1.0))
+            # Of an attribute with one possible value the column is 0.
+            parts.append(np.clip((values.astype(np.float64) - low) / ((high - low) or 1.0), 0.0, 1.0))
         else:
             parts += [(values == value).astype(np.float64) for value in settings["categories"][name]]
     return np.column_stack(parts)

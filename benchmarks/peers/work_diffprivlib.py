@@ -43,7 +43,10 @@ def private(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
 
 
 def columns(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
-    """Return the fit of one of its models on public dummies: classes, or numbers by its linear regression."""
+    """Return the fit of one of its models on public dummies: classes, or numbers by its linear regression.
+
+    Where ``clipped``, its numbers are brought into the public range: noise can take them anywhere.
+    """
     warnings.simplefilter("ignore")
     Z, y = dummies(arrays, settings), arrays["y"]
     ends = ([0.0] * Z.shape[1], [1.0] * Z.shape[1])
@@ -70,7 +73,8 @@ def columns(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
         with stopwatch() as seconds:
             model.fit(X, target[train])
         if numbers:
-            return seconds, of_numbers(target[test], model.predict(Z[test]))
+            ends_of = settings["target_range"] if settings.get("clipped") else (-np.inf, np.inf)
+            return seconds, of_numbers(target[test], np.clip(model.predict(Z[test]), *ends_of))
         chances = model.predict_proba(Z[test])[:, list(model.classes_).index(1)]
         return seconds, of_classes(target[test] == 1, model.predict(Z[test]) == 1, chances)
 

@@ -9,6 +9,7 @@ import claims
 import figures
 import further_data
 import pairs
+import rivals
 import shapes
 import table_2
 import table_3
@@ -23,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for script in (table_2, table_3, pairs):
         script.main(given)
     further_data.main([])
+    rivals.main([])
     shapes.main([])
     figures.main([])
     claims.main([])

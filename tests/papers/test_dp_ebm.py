@@ -50,7 +50,7 @@ def test_boosting_is_within_two_published_deviations(
 def module(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Import a module of the folder anew: other papers have modules of the same names."""
     monkeypatch.syspath_prepend(str(HERE))
-    for known in ("study", "claims", "shapes", "figures"):
+    for known in ("study", "claims", "shapes", "figures", "rivals"):
         monkeypatch.delitem(sys.modules, known, raising=False)
     return importlib.import_module(name)
 
@@ -90,6 +90,49 @@ def test_figure_5_draws_the_stored_shapes(tmp_path: Path, monkeypatch: pytest.Mo
     text = (tmp_path / "figure-5.svg").read_text()
     assert text.count("EBM, no bagging") >= 1
     assert "capital-gain" in text
+
+
+def test_every_rival_is_stored_at_every_budget_and_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    rivals: Any = module("rivals", monkeypatch)
+    rows = read("results/rivals.csv")
+    assert [{name: row[name] for name in rivals.every_key()[0]} for row in rows] == rivals.every_key()
+    means: dict[tuple[str, str], float] = {}
+    for row in rows:
+        if row["epsilon"] == rivals.NON_PRIVATE:
+            key = row["dataset"], row["method"]
+            means[key] = means.get(key, 0.0) + float(row["value"]) / len(rivals.SPLITS)
+    ahead = {
+        data
+        for data in (*rivals.CLASSES, *rivals.NUMBERS)
+        if (means[data, rivals.BOOSTED] > means[data, rivals.ADDITIVE]) == (data in rivals.CLASSES)
+    }
+    text = (HERE.parents[1] / "docs" / "papers" / "dp-ebm.md").read_text()
+    assert "LightGBM is ahead of the EBM on all but Telco." in text
+    assert ahead == {*rivals.CLASSES, *rivals.NUMBERS} - {"telco"}
+
+
+@pytest.mark.parametrize(("worse", "verdict_of"), [(0, CONFIRMED), (3, REFUTED)])
+def test_that_lightgbm_is_ahead_needs_more_than_half_of_what_was_run(
+    worse: int, verdict_of: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims: Any = module("claims", monkeypatch)
+    found = claims.evidence(HERE / "results")
+    planted: dict[str, dict[Any, Any]] = {name: dict(table) for name, table in found.rivals.items()}
+    for data in ("california", "elevators", "wine")[:worse]:
+        planted["rmse"][data, "inf", claims.BOOSTED] = (1e9, 1.0)
+    judged = claims.without_privacy(dataclasses.replace(found, rivals=planted))
+    assert verdict(judged.rule, judged.comparisons) == verdict_of
+    assert [each.name.startswith("in print") for each in judged.comparisons] == [True, False]
+
+
+def test_one_rival_ahead_here_refutes_all_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    claims: Any = module("claims", monkeypatch)
+    found = claims.evidence(HERE / "results")
+    planted = {name: dict(table) for name, table in found.rivals.items()}
+    planted["auroc"]["telco", "8", claims.LINEAR["auroc"]] = (0.99, 0.001)
+    for rivals, judged in ((found.rivals, CONFIRMED), (planted, REFUTED)):
+        judgement = claims.outperform_gdp(dataclasses.replace(found, rivals=rivals))
+        assert verdict(judgement.rule, judgement.comparisons) == judged
 
 
 def test_a_shape_is_the_log_odds_as_one_attribute_runs_through_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
