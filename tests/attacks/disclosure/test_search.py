@@ -15,7 +15,7 @@ import pytest
 from glassine.attacks.disclosure import Adversary, Disclosure, SearchError, infer_sensitive
 from glassine.attacks.disclosure.constraints import derive_constraints
 from glassine.attacks.disclosure.cutting_planes import Engine
-from glassine.attacks.disclosure.lagrangian import Starts, _Climbing, augmented_lagrangian, starting_tables
+from glassine.attacks.disclosure.lagrangian import MARGINS, Starts, _Climbing, augmented_lagrangian, starting_tables
 from glassine.attacks.disclosure.logits import LogitProblem
 from glassine.attacks.disclosure.preconditioner import Curvature
 from tests.attacks.disclosure.instances import parity
@@ -181,6 +181,54 @@ def test_a_hop_keeps_the_better_end(monkeypatch: pytest.MonkeyPatch) -> None:
         ends.append(reached)
     assert any(rises)
     assert max(ends) > (True, optimum[1] + 0.1)
+
+
+@pytest.mark.parametrize(
+    ("left", "margins", "kicked"), [(0.0, MARGINS, False), (0.02, (0.03, 0.1), False), (0.5, MARGINS, True)]
+)
+def test_what_a_margin_outweighs_is_left_to_it(
+    left: float, margins: tuple[float, ...], kicked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among many people no kick follows a small violation, and no smaller margin is tried."""
+    _, _, y, found = instance()
+    engine, truth = posed(found, y)
+    problem = LogitProblem(engine, found.constraints)
+    real = _Climbing.parts
+
+    def parts(climbing: _Climbing) -> Any:
+        table, slack, off, totals = real(climbing)
+        return table, np.full(len(slack), -left), off, totals
+
+    kicks: list[int] = []
+    monkeypatch.setattr(_Climbing, "parts", parts)
+    monkeypatch.setattr(_Climbing, "_kick", lambda climbing, stuck: kicks.append(len(stuck)))
+    climbing = _Climbing(problem, problem.logits(truth), np.random.default_rng(0))
+    assert climbing.settled < climbing.spared < 0.02
+    climbing.spared = 0.1  # As among 33,333 people or more
+    assert climbing.margins_beyond() == margins
+    climbing.climb(0.0, 8)
+    assert bool(kicks) == kicked
+
+
+def test_of_two_ends_that_are_not_allowed_the_nearer_one_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted temptation: the further a table is beyond the constraints, the more entropy it has."""
+    _, _, y, found = instance()
+    engine, truth = posed(found, y)
+    problem = LogitProblem(engine, found.constraints)
+    climbing = _Climbing(problem, problem.logits(truth), np.random.default_rng(0))
+    climbing.climb(0.0, 24)
+    uniform, optimum = np.zeros(len(climbing.z)), climbing.z
+    shares = np.linspace(0.0, 1.0, 9)
+    scores = []
+    for share in shares:
+        climbing.z = optimum + share * (uniform - optimum)
+        table, slack, off, totals = climbing.parts()
+        scores.append((climbing._score(), climbing._violation(slack, off, totals), problem.entropy(table)))
+    beyond = [(score, violated, nats) for score, violated, nats in scores if not score[0]]
+    assert len(beyond) > 1
+    nearest = min(beyond, key=lambda each: each[1])
+    assert max(beyond, key=lambda each: each[0]) == nearest
+    assert max(beyond, key=lambda each: each[2]) != nearest
 
 
 def test_a_leaf_that_is_off_gets_logits_from_which_a_step_leads_back() -> None:
