@@ -55,6 +55,16 @@ def test_of_a_file_that_glassine_did_not_write_only_the_clean_copy_may_be_releas
     assert "Not to be released: tree.json" in render_text(refused)
 
 
+def test_a_file_whose_clean_copy_is_yet_to_be_made_may_not_be_released_itself() -> None:
+    form = FileForm(format="scikit-learn boosting", n_bytes=900, canonical=False)
+    allowed = replace(findings(inputs=FILES, files=(form,)), verdict="within policy", checks=(CHECK,))
+    for page in (render_text(allowed), render_html(allowed)):
+        assert "Only this file may be released" not in page
+        assert "Release only a clean copy of this file" in page
+    refused = replace(allowed, verdict="outside policy", checks=(replace(CHECK, status="fail"),))
+    assert "Not to be released: tree.json" in render_text(refused)
+
+
 def test_a_file_that_glassine_wrote_may_be_released_itself() -> None:
     form = FileForm(format="Glassine", n_bytes=900, canonical=True)
     allowed = replace(findings(inputs=FILES, files=(form,)), verdict="within policy", checks=(CHECK,))

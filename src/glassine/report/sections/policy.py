@@ -286,17 +286,20 @@ def released(findings: Findings) -> tuple[Released, ...]:
         "outside policy": "Not to be released",
         "inconclusive": "Not to be released before the open checks are answered",
     }[findings.verdict]
-    copies = {file.name or "model": file.clean_copy for file in findings.files if file.clean_copy is not None}
+    forms = {file.name or "model": file for file in findings.files}
     out = []
     for file in findings.inputs:
         if file.role not in PUBLISHED or file.sha256 is None:
             continue
-        copy = copies.get(file.name, copies.get(file.role))
+        form = forms.get(file.name, forms.get(file.role))
+        copy = None if form is None else form.clean_copy
+        name, digest, own = wording.clean(file.name), wording.clean(file.sha256), title
         if copy is not None and findings.verdict == "within policy":
-            name = wording.clean(copy.name) or f"the clean copy of {wording.clean(file.name)}"
-            out.append(Released(title="Release only the clean copy", name=name, sha256=copy.sha256))
-        else:
-            out.append(Released(title=title, name=wording.clean(file.name), sha256=wording.clean(file.sha256)))
+            name, digest = wording.clean(copy.name) or f"the clean copy of {name}", copy.sha256
+            own = "Release only the clean copy"
+        elif findings.verdict == "within policy" and form is not None and not (form.canonical or form.uncopied):
+            own = "Release only a clean copy of this file"  # as of an ensemble, whose copy is made where it is written
+        out.append(Released(title=own, name=name, sha256=digest))
     return tuple(out)
 
 
