@@ -121,16 +121,22 @@ def test_a_checker_who_has_voted_is_not_named_as_the_author(folder: Path, monkey
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("beside", [True, False])
+@pytest.mark.parametrize(("beside", "looked"), [(True, True), (True, False), (False, True)])
 def test_the_record_names_the_certificate_that_was_verified_or_says_that_there_was_none(
-    folder: Path, beside: bool
+    folder: Path, beside: bool, looked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_submission(folder)
     if not beside:
         (folder / "additive.certificate.json").unlink()
+    if not looked:
+        certified = hashlib.sha256((folder / "additive.certificate.json").read_bytes()).hexdigest()
+        true = Audits.result
+        monkeypatch.setattr(
+            Audits, "result", lambda made, version: None if version.sha256 == certified else true(made, version)
+        )
     served = Served(folder, OKAFOR)
     try:
-        served.audited("additive.json", *(["additive.certificate.json"] if beside else []))
+        served.audited("additive.json", *(["additive.certificate.json"] if beside and looked else []))
         identity, asked = bound(served.app.desk, "additive.json", accepted="yes", author="M. Lind", trust=WHY)
         warned = "No certificate lies beside this model." in served.ask("GET", f"/api/queue/{identity}")[1]
         assert warned is not beside

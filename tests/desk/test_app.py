@@ -240,7 +240,7 @@ def test_a_worker_has_limits_and_an_empty_environment(tmp_path: Path) -> None:
         "from glassine.desk.confined import main; main()"
     )
     done = subprocess.run(
-        [sys.executable, "-P", "-c", code, "3000000000", "7", "glassine"],
+        [sys.executable, "-P", "-c", code, "3000000000", "7", str(os.getpid()), "glassine"],
         capture_output=True,
         text=True,
         env=ENVIRONMENT,

@@ -100,9 +100,14 @@ def test_the_record_of_a_release_states_the_settings_that_it_was_signed_under(fo
     assert (record["policy"], record["needed"]) == ("default", 2)
     assert [one["kind"] for one in record["events"]] == ["voted", "voted", "signed"]
     assert record["policy_sha256"] == desk.settings.policy_digest
-    # Nor does the record of the desk hide again what was decided.
-    shown = record_of(later.refresh(), later, "public")["events"]
+    # Nor does the record of the desk hide again what was decided, or state it under the policy of today.
+    public = record_of(later.refresh(), later, "public")
+    shown = public["events"]
     assert [one["kind"] for one in shown] == ["voted", "voted", "signed", "released"]
+    digest = desk.settings.policy_digest
+    assert [(one["policy"], one["policy_sha256"]) for one in shown[:2]] == [("default", digest)] * 2
+    assert "policy" not in public
+    assert render(public).count("policy: <bdi>default</bdi>") == 2
 
 
 @pytest.mark.parametrize("foreign", ["role", "glassine"])

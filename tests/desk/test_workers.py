@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -168,6 +170,46 @@ def test_the_end_of_the_desk_ends_its_jobs(tmp_path: Path, monkeypatch: pytest.M
         task.cancel()
 
     with_workers(work)
+
+
+ORPHANED = """
+import ctypes, os, runpy, signal, subprocess, sys, time
+step, parent = sys.argv.pop(1), os.getppid()
+if len(sys.argv) == 1:
+    again = [sys.executable, "-P", "-c", os.environ["CODE"], step, "4000000000", "20", str(os.getpid()), "job"]
+    sys.exit(subprocess.Popen(again).wait())
+from glassine.desk import confined
+look = os.getppid
+def run(*given, **more):
+    time.sleep(0.5)
+    os.write(1, b"it ran")
+runpy.run_module = run
+if step != "none":
+    owner, _, name = step.rpartition(".")
+    owner = {"os": os, "ctypes": ctypes, "runpy": runpy, "confined": confined}[owner]
+    true = getattr(owner, name)
+    def orphaned(*given, **more):
+        os.kill(parent, signal.SIGKILL)
+        while look() == parent:
+            time.sleep(0.001)
+        return true(*given, **more)
+    setattr(owner, name, orphaned)
+confined.main()
+"""
+"""Starts a worker whose desk is killed before one step of its start."""
+
+
+@pytest.mark.parametrize("step", ["none", "confined.limit", "ctypes.CDLL", "os.getppid", "runpy.run_module"])
+def test_a_worker_whose_desk_is_killed_at_any_step_of_its_start_runs_nothing(step: str) -> None:
+    # The worker has the pipe as well: it is read until both have ended.
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", ORPHANED, step],
+        capture_output=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, "CODE": ORPHANED},
+    )
+    assert (done.stdout, done.returncode) == ((b"it ran", 0) if step == "none" else (b"", -signal.SIGKILL)), done.stderr
 
 
 def test_no_file_that_is_read_has_the_name_of_one_that_is_written(tmp_path: Path) -> None:

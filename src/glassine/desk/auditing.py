@@ -227,11 +227,14 @@ class Audits:
         return result
 
     def certificate_file(self, file: FileState) -> FileState | None:
-        """Return the certificate in the folder that has the model's name, as private fits write it."""
+        """Return the certificate in the folder that has the model's name, as private fits write it.
+
+        A file of such a name that the desk has not looked at yet is taken for one: its verification says what it is.
+        """
         stem = file.name.rpartition(".")[0]
         present = self._desk.present()
         for one in self._desk.state.files.values():
-            kind = (self.result(one.now) or {}).get("kind", "")
+            kind = (self.result(one.now) or {}).get("kind", "certificate")
             if one.id in present and kind.endswith("certificate") and one.name.startswith(f"{stem}.certificate"):
                 return one
         return None

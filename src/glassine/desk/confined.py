@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import runpy
 import signal
 import sys
@@ -18,8 +19,9 @@ WITH_PARENT = 1
 """``PR_SET_PDEATHSIG`` of Linux."""
 
 
-def limit(memory: int, seconds: int) -> None:
+def limit(memory: int, seconds: int, parent: int) -> None:
     """Limit this process: bytes of address space, and processor seconds; it ends with the process that started it."""
+    _end_with(parent)
     try:
         import resource
     except ImportError:
@@ -32,9 +34,16 @@ def limit(memory: int, seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_WRITTEN, LARGEST_WRITTEN))
     # A job that waits uses no processor time: where the system does not end it with its parent, the clock does.
     signal.alarm(int(WALL) + LATER)
+
+
+def _end_with(parent: int) -> None:
+    """Have the system end this process with the one that started it, or end it now if that one is gone."""
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(WITH_PARENT, signal.SIGKILL)
+    # Afterwards: what ended before could not be bound to, and what this one makes or charges would be lost.
+    if sys.platform != "win32" and os.getppid() != parent:
+        os._exit(128 + signal.SIGKILL)
 
 
 def run_plainly(module: str) -> None:
@@ -50,9 +59,9 @@ def run_plainly(module: str) -> None:
 
 
 def main() -> None:
-    """Limit this process as its first two arguments say, bytes and seconds, and run a module with the rest."""
-    memory, seconds, module, *words = sys.argv[1:]
-    limit(int(memory), int(seconds))
+    """Limit this process as its first arguments say, bytes, seconds and its parent, and run a module with the rest."""
+    memory, seconds, parent, module, *words = sys.argv[1:]
+    limit(int(memory), int(seconds), int(parent))
     sys.argv = ["glassine", *words]
     run_plainly(module)
 

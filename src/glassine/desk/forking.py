@@ -112,9 +112,7 @@ class ForkServer:
             # All that a job says to the desk is what it writes into its folder.
             for descriptor in (self._said, self._asked, self._ended, self._woken):
                 os.close(descriptor)
-            limit(*self._limits)
-            if os.getppid() != server:
-                return  # It ended before this process could be bound to it
+            limit(*self._limits, server)
             status = _run(job["module"], job["words"])
         finally:
             os._exit(status)

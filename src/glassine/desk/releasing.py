@@ -217,22 +217,26 @@ def record_of(state: DeskState, desk: Desk, audience: str, signing: Signing | No
     """Return the record of a desk, or of one release, as plain values.
 
     The public one holds decisions: who decided what on which bytes, when and for which published reason. It holds
-    neither notes, nor questions, nor verdicts and digests of audits, which may depend on records. That of a release
-    states the settings under which it was signed.
+    neither notes, nor questions, nor verdicts and digests of audits, which may depend on records. Each decision has the
+    policy that it was made under. That of a release states the settings under which it was signed.
     """
     settings = desk.settings.body() if signing is None else state.settings_at(signing.number)
     about = None if signing is None else {(one["file"], one["sha256"]) for one in signing.body["files"]}
-    events = [
-        event_shown
-        for event in state.events
-        if (event_shown := _public_event(event, state, desk.person, audience, about, settings["needed"])) is not None
-    ]
+    events, policy = [], dict[str, Any]()
+    for event in state.events:
+        if event.kind == "settled":
+            policy = {name: event.body[name] for name in POLICY}
+        event_shown = _public_event(event, state, desk.person, audience, about, settings["needed"])
+        if event_shown is not None:
+            events.append(event_shown | (policy if event.kind in ("voted", "accepted") else {}))
     record: dict[str, Any] = {
         "schema": SCHEMA,
         "audience": audience,
         "glassine": __version__,
         "title": desk.title,
-        **{name: settings[name] for name in ("policy", "policy_sha256", "needed")},
+        # That of a desk is of many decisions: each has the policy that it was made under.
+        **({} if signing is None else {name: settings[name] for name in POLICY}),
+        "needed": settings["needed"],
         "limits": LIMITS,
         "events": events,
     }
@@ -250,6 +254,8 @@ def record_of(state: DeskState, desk: Desk, audience: str, signing: Signing | No
     return record
 
 
+POLICY = ("policy", "policy_sha256")
+"""What a record says of the policy of a decision."""
 PUBLIC = ("accepted", "voted", "signed", "released", "returned", "withdrawn")
 
 

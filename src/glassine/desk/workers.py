@@ -282,7 +282,7 @@ class Workers:
     async def _started(self, job: Job, folder: Path) -> int:
         """Start a new process, and return its exit status; it ends with this task."""
         # -P: the worker's folder, which holds files of others, is no place to import from.
-        limits = (str(MEMORY), str(SECONDS))
+        limits = (str(MEMORY), str(SECONDS), str(os.getpid()))
         command = [sys.executable, "-P", "-m", "glassine.desk.confined", *limits, job.module, *job.words]
         with (folder / ".out").open("wb") as out, (folder / ".err").open("wb") as said:
             starting = asyncio.ensure_future(
