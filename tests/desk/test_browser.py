@@ -319,6 +319,7 @@ def test_an_analyst_drops_a_model_says_what_is_public_reveals_less_and_sends_it(
     before = page.inner_text("#stop-said")
     page.keyboard.press("End")
     assert page.inner_text("#stop-said") != before
+    assert page.locator("#trade").count() == 0
     page.click("text=Write this copy")
     within(lambda: next(folder.glob("*-copy.json"), None))
     page.wait_for_selector("li:has-text('rules-copy.json')")
@@ -338,6 +339,46 @@ def test_an_analyst_drops_a_model_says_what_is_public_reveals_less_and_sends_it(
     page.click("text=Write the domain")
     again = within(lambda: next(folder.glob("*-domain-2.json"), None))
     assert json.loads(again.read_text())["attributes"][0]["inferred"] is True
+
+
+def test_the_chart_is_of_what_was_measured_and_its_ring_follows_the_slider(
+    folder: Path, open_desk: Any, axe: str
+) -> None:
+    lines = [f"{20 + n % 50},{'yes' if n % 3 else 'no'}" for n in range(300)]
+    (folder / "records.csv").write_text("\n".join(["age,ill", *lines]) + "\n")
+    (folder / "rules.txt").write_text(
+        "classes: [no] [yes]\nif [age <= 41.5] then [yes] ([80 ; 70] examples)\nelse [no] ([60 ; 90] examples)\n"
+    )
+    attribute = {"name": "age", "type": "integer", "lo": 0, "hi": 120}
+    (folder / "ages.json").write_text(json.dumps({"schema": "glassine.domain/1", "attributes": [attribute]}))
+    page, served = open_desk(folder, LIND)
+    served.audited("rules.txt", "ages.json")
+    page.click(".top >> text=Workbench")
+    page.click("text=Also measure the copies on my records")
+    page.select_option("#m-records", "records.csv")
+    page.fill("#m-target", "ill")
+    page.click("text=Make the copies")
+    page.wait_for_selector("text=Start over", timeout=90_000)
+    n_stops = page.locator("#stops tbody tr").count()
+    assert page.locator("#trade .stop").count() == n_stops == 3
+    page.focus("#stop")
+    places = {}
+    for key in ("Home", "End"):
+        page.keyboard.press(key)
+        places[key] = page.get_attribute("#trade .ring", "cx"), page.inner_text("[data-show=leaf]")
+    assert (places["Home"][1], places["End"][1]) == ("150", "120")
+    assert places["Home"][0] != places["End"][0]
+    pictures, broken = os.environ.get("GLASSINE_PICTURES"), {}
+    page.evaluate(axe)
+    for width, scheme in SIZES:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        if pictures:
+            page.screenshot(path=f"{pictures}/chart-{width}-{scheme}.png", full_page=True)
+        sideways = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+        if found := page.evaluate(RUN) or sideways:
+            broken[width, scheme] = found
+    assert broken == {}
 
 
 def test_a_note_of_the_analyst_goes_with_the_file(
@@ -366,6 +407,21 @@ def test_lists_are_narrowed_and_stay_so_though_the_screen_is_drawn_again(folder:
     page.wait_for_selector(".queue a:visible:has-text('model-12.txt')")
     assert page.locator(".queue li:visible").count() == 4
     assert page.input_value("#find") == "model-1"
+    # What waits for somebody else is folded away with one press, and j and k leave it out.
+    assert page.locator("[data-whose]").count() == 0
+    approve(served.app.desk, "model-11.txt", reason="small", author="M. Lind")
+    page.focus("[data-whose=mine]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-whose=mine][aria-pressed=true]")
+    page.wait_for_selector(".queue a:has-text('model-11.txt')", state="hidden")
+    assert page.locator(".queue li:visible").count() == 3
+    (folder / "model-15.txt").write_text(SMALL_RULES)
+    page.wait_for_selector(".queue a:visible:has-text('model-15.txt')")
+    assert page.locator(".queue li:visible").count() == 4
+    page.click("[data-whose=all]")
+    page.wait_for_selector(".queue a:visible:has-text('model-11.txt')")
+    (folder / "model-15.txt").unlink()
+    page.wait_for_selector(".queue a:has-text('model-15.txt')", state="detached")
     # Typing goes on where it was.
     page.focus("#find")
     page.keyboard.press("Home")

@@ -235,9 +235,19 @@ class Screens:
 
     def _place(self, file: FileState) -> tuple[bool, bool, str]:
         """Return what orders the queue: what waits for this person first, then models, then names."""
-        version, kind = file.now, (self._audits.result(file.now) or {}).get("kind", "model")
-        waits = version.status(self._desk.settings.needed) in ("waiting", "conflict") and not self._voted(version)
-        return not waits, kind not in ("model", "pickle", "unreadable"), file.name.lower()
+        kind = (self._audits.result(file.now) or {}).get("kind", "model")
+        return not self._waits(file.now), kind not in ("model", "pickle", "unreadable"), file.name.lower()
+
+    def _waits(self, version: Version) -> bool:
+        """Return whether a version waits for a vote that this person has not given."""
+        return version.status(self._desk.settings.needed) in ("waiting", "conflict") and not self._voted(version)
+
+    def _mine(self, version: Version) -> bool:
+        """Return whether a version waits for a vote that this person can give."""
+        with suppress(RefusedActionError):
+            self._desk.check_not_author(version)
+            return self._waits(version)
+        return False
 
     def _voted(self, version: Version) -> bool:
         return any(vote.person == self._desk.person for vote in version.votes_of(version.turn))
@@ -268,6 +278,7 @@ class Screens:
         return {
             "id": file.id,
             "name": clean_name(file.name),
+            "mine": self._mine(version),
             "mark": kind,
             "symbol": symbol,
             "said": clean(said),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from glassine.auditing.api import audit
+from glassine.auditing.findings import Findings
 from glassine.auditing.policy import NAMED, Policy
 from glassine.data.labels import Sample
 from glassine.data.sources import read_table
@@ -90,8 +91,23 @@ def stops(path: Path, domain: Domain, limits: str, members: Sample, holdout: Sam
             "failed": len(failed),
             "unknown": len(unknown),
             "why": (failed or unknown or [""])[0],
+            **_revealed(findings),
             **_measured(copy, holdout if holdout.data is not None else members),
         }
+
+
+def _revealed(findings: Findings) -> dict[str, Any]:
+    """Return what a copy reveals, in figures of its audit: the size of its smallest leaf or rule, and who is named."""
+    parts = findings.value("parts") if "parts" in findings.measured else None
+    shown = () if parts is None else parts.parts
+    sizes = [part.size for part in shown if isinstance(part.size, int)]
+    named = [check.measured for check in findings.checks if check.rule == "named_by_thresholds"]
+    return {
+        "leaf": f"{min(sizes):,}" if sizes and len(sizes) == findings.model.n_parts else "not known",
+        "named": f"{named[0]:,}" if named and named[0] is not None else "not known",
+        # Of the record that is exposed most; None where possible records cannot be counted.
+        "bits": max((part.bits_learned for part in shown if part.bits_learned is not None), default=None),
+    }
 
 
 def _measured(model: PublishedModel, on: Sample) -> dict[str, Any]:

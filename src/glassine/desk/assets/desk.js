@@ -107,6 +107,7 @@ function restore() {
     field.value = filters.get(field.id);
     narrow(field);
   }
+  if (screen.querySelector("[data-whose]")) thin(document.getElementById("files"));
 }
 
 async function show(moved) {
@@ -375,14 +376,28 @@ document.addEventListener("click", async event => {
 
 // Which rows of a table or entries of a list are shown; it outlives a reload of the screen.
 const filters = new Map();
+let whose = "all";
 
 function narrow(field) {
-  const part = document.getElementById(field.dataset.filter);
-  const wanted = field.value.toLowerCase();
   filters.set(field.id, field.value);
-  for (const row of part.querySelectorAll("tbody tr, .queue li")) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+  thin(document.getElementById(field.dataset.filter));
 }
 
+function thin(part) {
+  const wanted = (screen.querySelector(`[data-filter="${part.id}"]`)?.value || "").toLowerCase();
+  const buttons = [...part.querySelectorAll("[data-whose]")];
+  for (const one of buttons) one.setAttribute("aria-pressed", String(one.dataset.whose === whose));
+  // The file that is open stays in the list.
+  const away = row => buttons.length && whose === "mine" && !("mine" in row.dataset) && !row.querySelector("[aria-current]");
+  for (const row of part.querySelectorAll("tbody tr, .queue li")) row.hidden = away(row) || !row.textContent.toLowerCase().includes(wanted);
+}
+
+document.addEventListener("click", event => {
+  const button = event.target.closest("[data-whose]");
+  if (!button) return;
+  whose = button.dataset.whose;
+  thin(button.closest("nav"));
+});
 document.addEventListener("input", event => { if (event.target.dataset.filter) narrow(event.target); });
 
 single.addEventListener("change", () => localStorage.setItem("single", single.checked ? "yes" : "no"));

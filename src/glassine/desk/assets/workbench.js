@@ -32,7 +32,34 @@ function stop(drawn) {
   screen.querySelector("[data-number]").value = values.number;
   for (const part of screen.querySelectorAll("[data-show]")) part.textContent = values[part.dataset.show];
   screen.querySelector("#stop-why").textContent = values.why;
+  trade(rows, values);
   slider.setAttribute("aria-valuetext", `${values.verdict}, ${values.parts} leaves or rules${values.predicts ? `, ${values.predicts}` : ""}`);
+}
+
+const round = value => Number(value.toPrecision(3)).toLocaleString("en");
+
+// Only of what was measured on a press: no figure of a record comes from here.
+function trade(rows, now) {
+  const place = screen.querySelector("#trade");
+  if (!place) return;
+  const some = rows.filter(row => row.bits !== null && row.quality !== null);
+  const range = name => {
+    const all = some.map(row => row[name]);
+    const lo = Math.min(...all), hi = Math.max(...all), room = (hi - lo || Math.abs(hi) || 1) * 0.08;
+    return [lo, hi, value => (value - lo + room) / (hi - lo + 2 * room)];
+  };
+  const [left, right, across] = range("bits"), [low, high, up] = range("quality");
+  const x = row => 60 + 360 * across(row.bits), y = row => 200 - 180 * up(row.quality);
+  const svg = mark("svg", {class: "chart trade", viewBox: "0 0 430 250", role: "img", "aria-label": `${place.dataset.title}: ${some.length}`});
+  svg.append(mark("path", {class: "axisline", fill: "none", d: "M60 14V200H424"}));
+  const text = (words, values) => { const part = mark("text", values); part.textContent = words; svg.append(part); };
+  for (const value of new Set([low, high])) text(round(value), {class: "tick end", x: 54, y: 204 - 180 * up(value)});
+  for (const value of new Set([left, right])) text(round(value), {class: "tick mid", x: 60 + 360 * across(value), y: 218});
+  text(place.dataset.across, {class: "tick end", x: 424, y: 242});
+  text(place.dataset.up, {class: "tick", x: 4, y: 10});
+  for (const row of some) svg.append(mark("circle", {class: "stop", cx: x(row), cy: y(row), r: 4}));
+  if (some.includes(now)) svg.append(mark("circle", {class: "ring", cx: x(now), cy: y(now), r: 9}));
+  place.replaceChildren(svg);
 }
 
 function dial() {
