@@ -50,7 +50,7 @@ function trade(rows, now) {
   };
   const [left, right, across] = range("bits"), [low, high, up] = range("quality");
   const x = row => 60 + 360 * across(row.bits), y = row => 200 - 180 * up(row.quality);
-  const svg = mark("svg", {class: "chart trade", viewBox: "0 0 430 250", role: "img", "aria-label": `${place.dataset.title}: ${some.length}`});
+  const svg = mark("svg", {class: "chart trade", viewBox: "0 -10 430 262", role: "img", "aria-label": `${place.dataset.title}: ${some.length}`});
   svg.append(mark("path", {class: "axisline", fill: "none", d: "M60 14V200H424"}));
   const text = (words, values) => { const part = mark("text", values); part.textContent = words; svg.append(part); };
   for (const value of new Set([low, high])) text(round(value), {class: "tick end", x: 54, y: 204 - 180 * up(value)});
