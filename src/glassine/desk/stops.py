@@ -98,15 +98,15 @@ def stops(path: Path, domain: Domain, limits: str, members: Sample, holdout: Sam
 
 def _revealed(findings: Findings) -> dict[str, Any]:
     """Return what a copy reveals, in figures of its audit: the size of its smallest leaf or rule, and who is named."""
-    parts = findings.value("parts") if "parts" in findings.measured else None
-    shown = () if parts is None else parts.parts
-    sizes = [part.size for part in shown if isinstance(part.size, int)]
+    finding = findings.value("parts") if "parts" in findings.measured else None
+    parts = () if finding is None else finding.parts
+    sizes = [part.size for part in parts if isinstance(part.size, int)]
     named = [check.measured for check in findings.checks if check.rule == "named_by_thresholds"]
     return {
         "leaf": f"{min(sizes):,}" if sizes and len(sizes) == findings.model.n_parts else "not known",
         "named": f"{named[0]:,}" if named and named[0] is not None else "not known",
         # Of the record that is exposed most; None where possible records cannot be counted.
-        "bits": max((part.bits_learned for part in shown if part.bits_learned is not None), default=None),
+        "bits": max((part.bits_learned for part in parts if part.bits_learned is not None), default=None),
     }
 
 
