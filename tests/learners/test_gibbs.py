@@ -56,6 +56,23 @@ def test_powers_are_right_to_42_bits(epsilon: Fraction) -> None:
             assert abs(Decimal(powers[j]) / exact - 1) < Decimal(2) ** -42
 
 
+@pytest.mark.parametrize("unit", [1, 2, 7, 1000, 10**6])
+@pytest.mark.parametrize("epsilon", [2 * LEAST_RATE, Fraction(1, 10**6), Fraction(1, 10), Fraction(3), Fraction(500)])
+def test_a_power_is_right_to_41_bits_and_zero_below_exp_680_alone(epsilon: Fraction, unit: int) -> None:
+    """Also at the seam of two tables, behind their ends, and where one unit costs more than a jump may."""
+    weighting = Weighting.private(epsilon * unit, 1.0, unit)
+    rate, low = weighting.exact_epsilon, min(2**weighting.shift, 2**50)
+    reach = int(700 / rate)
+    with engine.precise():
+        for j in {0, 1, 2, low - 1, low, low + 1, reach // 2, reach - 1, reach, reach + 1, 2 * reach + 5}:
+            exponent = Decimal(rate.numerator) / rate.denominator * j
+            drawn = power(j, weighting.powers, weighting.jumps, weighting.shift) if j >= 0 else 0.0
+            if 0 <= exponent <= 680:
+                assert abs(Decimal(drawn) / (-exponent).exp() - 1) < Decimal(2) ** -41
+            else:
+                assert 0 <= drawn < math.exp(-679)
+
+
 def test_the_limit_of_large_epsilon_has_no_epsilon() -> None:
     with pytest.raises(ValueError, match="has none"):
         _ = Weighting.optimal(0.5).exact_epsilon

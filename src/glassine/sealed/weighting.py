@@ -116,9 +116,10 @@ def exact_rate(epsilon: Fraction) -> Fraction:
 
 def _lengths(rate: Fraction, unit: int) -> tuple[int, int, int]:
     """Return the lengths of the tables of powers and of jumps, without the zeros at their ends, and the shift."""
-    # A short table of powers is alone. Two tables take the place of a long one, about as long as each other.
+    # A short table of powers is alone. Two tables take the place of a long one, about as long as each other. Where even
+    # the jump of one unit is too long, there is nothing to divide.
     reach = int(UNDERFLOW / rate)
-    if unit == 1 and reach < LONGEST_ALONE:
+    if rate > LARGEST_JUMP or (unit == 1 and reach < LONGEST_ALONE):
         return reach + 1, 0, NO_JUMPS
     shift = max(JUMP_BITS, reach.bit_length() // 2)
     while shift and rate * 2**shift > LARGEST_JUMP:
