@@ -36,7 +36,7 @@ from glassine.sealed.losses import (
     released_probabilities,
 )
 from glassine.sealed.tree_sums import refuse_inexact
-from glassine.sealed.weighting import LEAST_RATE, Weighting
+from glassine.sealed.weighting import LARGEST_JUMP, LEAST_RATE, Weighting
 from tests.learners import engine
 from tests.learners.test_gibbs import ideal_law, worst_error
 from tests.oracles import model_classes as oracle
@@ -140,7 +140,7 @@ def test_powers_of_two_tables_are_right_to_42_bits(epsilon: Fraction, unit: int)
 
     weighting = Weighting.private(epsilon, 1.0, unit)
     rate = weighting.exact_epsilon
-    assert len(weighting.jumps) > 1
+    assert (len(weighting.jumps) > 1) == (rate <= LARGEST_JUMP)
     assert epsilon / unit - Fraction(1, 2**40) < rate <= epsilon / unit
     most = max(5000 * unit, int(800 / rate))
     with engine.precise():
