@@ -97,7 +97,7 @@ def test_a_formula_that_is_printed_as_a_variable_hides_what_it_says() -> None:
 
 def fitted(design: Any, outcome: Any, offset: Any, *, counts: bool) -> tuple[Any, Any]:
     """Return the coefficients and the standard errors of a logistic or a Poisson regression with an offset."""
-    at = np.zeros(design.shape[1])
+    at, information = np.zeros(design.shape[1]), np.eye(design.shape[1])
     for _ in range(60):
         score = design @ at + offset
         means = np.exp(score) if counts else 1 / (1 + np.exp(-score))

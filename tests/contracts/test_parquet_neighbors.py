@@ -117,7 +117,10 @@ def test_a_text_that_is_no_utf8_is_one_record_alone(
     """Engines refuse the whole column then: a private fit would fail after its charge, and one record would show."""
     path, plain = tmp_path / "records.parquet", [b"a", b"01", None, b"b", b"caf\xc3\xa9"]
     cells = [plain[i % len(plain)] for i in range(N)]
-    attributes = (Category(("a", "b", "01", "caf\xe9"), missing=True), Integer(0, 9, missing=True))
+    attributes: tuple[Attribute, ...] = (
+        Category(("a", "b", "01", "caf\xe9"), missing=True),
+        Integer(0, 9, missing=True),
+    )
 
     def write(all_cells: list[bytes | None]) -> None:
         others = {"y": pa.array(range(len(all_cells))), "z": pa.array(["é"] * len(all_cells))}

@@ -142,9 +142,12 @@ def test_whether_a_list_is_refused_depends_on_none_of_its_rows(named: bool) -> N
     domain = Domain({"age": Integer(18, 90, thresholds=(45,)), "smoker": Binary()})
     errors = set()
     every = [row for rows in LISTS for row in rows]
+
+    def learner() -> PrivateTreeClassifier:
+        return PrivateTreeClassifier(max_depth=1, epsilon=1.0, domain=domain, classes=(0, 1), random_state=0)
+
     for rows in [*LISTS, every, every[::-1]]:
-        learner = PrivateTreeClassifier(max_depth=1, epsilon=1.0, domain=domain, classes=(0, 1), random_state=0)
-        seen = observed(lambda learner=learner: learner, rows, "ill" if named else [1] * len(rows))
+        seen = observed(learner, rows, "ill" if named else [1] * len(rows))
         errors.add(seen.get("error"))
     assert errors == {None}
 
