@@ -50,7 +50,7 @@ coverage: $(DEV) ## Run the tests and measure their coverage
 	@$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
 
 # ARGS="--only scrubbing/scrub.py" tries the changes of one module.
-mutants: $(DEV) ## Change the code in 96 places and print what no test notices
+mutants: $(DEV) ## Change the code in 102 places and print what no test notices
 	@$(BIN)/python benchmarks/mutants.py $(ARGS)
 
 # WINDOW=DIR names a frozen window, BASE=COMMIT a commit to draw; ARGS="--only audit --workers 2" is handed on.
