@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from glassine.auditing.api import audit
+from glassine.auditing.criterion import Check
 from glassine.auditing.findings import Findings
 from glassine.auditing.policy import NAMED, Policy
 from glassine.data.labels import Sample
@@ -101,13 +102,21 @@ def _revealed(findings: Findings) -> dict[str, Any]:
     finding = findings.value("parts") if "parts" in findings.measured else None
     parts = () if finding is None else finding.parts
     sizes = [part.size for part in parts if isinstance(part.size, int)]
-    named = [check.measured for check in findings.checks if check.rule == "named_by_thresholds"]
+    named = next((check for check in findings.checks if check.rule == "named_by_thresholds"), None)
     return {
         "leaf": f"{min(sizes):,}" if sizes and len(sizes) == findings.model.n_parts else "not known",
-        "named": f"{named[0]:,}" if named and named[0] is not None else "not known",
+        "named": "not known" if named is None else count_of(named),
         # Of the record that is exposed most; None where possible records cannot be counted.
         "bits": max((part.bits_learned for part in parts if part.bits_learned is not None), default=None),
     }
+
+
+def count_of(check: Check) -> str:
+    """Return what a check counted, as a report may show it: exact, rounded, suppressed, or not known."""
+    count = check.measured
+    if count is None:
+        return "not known"
+    return f"{count:,.0f}" if isinstance(count, int | float) else str(count)
 
 
 def _measured(model: PublishedModel, on: Sample) -> dict[str, Any]:
