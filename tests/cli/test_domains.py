@@ -113,6 +113,15 @@ def test_what_cannot_be_declared_is_left_out(tmp_path: Path, run: Run, values: l
     assert names == ["age"]
 
 
+def test_a_column_of_lists_that_is_excluded_is_not_spoken_of(tmp_path: Path, run: Run) -> None:
+    pl.DataFrame({"age": [*range(20, 40)], "visits": [[1, 2]] * 20}).write_parquet(tmp_path / "people.parquet")
+    words = ("domain", "infer", "people.parquet", "-o", "d.json", "--overwrite")
+    assert "visits: left out: column 'visits' holds lists" in run(*words, cwd=tmp_path).err
+    done = run(*words, "--exclude", "visits", cwd=tmp_path)
+    assert done.status == 0
+    assert "visits" not in done.err
+
+
 def test_names_for_a_shell_are_quoted(tmp_path: Path, run: Run) -> None:
     err, _ = draft(tmp_path, run, **{"my id; rm": [1000 + i for i in range(N)]})
     assert err.endswith("glassine: Left out of the draft. To keep them: '--include=my id; rm'\n")

@@ -389,6 +389,13 @@ def test_results_that_hold_the_design_matrix_are_read_with_a_warning() -> None:
     assert means(model)[RECORDS["sex"] == "male"].max() == pytest.approx(1 / (1 + np.exp(0.5)))
 
 
+def test_a_design_matrix_of_fewer_records_than_parameters_is_one() -> None:
+    with pytest.warns(PrivacyLeakWarning, match="a figure of every training record"):
+        model = as_model(results(np.ones((2, 2))), DOMAIN)
+    assert isinstance(model, RegressionModel)
+    assert model.fit.published == ("design matrix",)
+
+
 HIDDEN: dict[str, dict[str, Any]] = {
     "offset": {"offset": np.linspace(0, 1, 200)},
     "exposure": {"exposure": np.linspace(0, 1, 200)},

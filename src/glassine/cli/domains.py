@@ -118,6 +118,7 @@ def infer_command(
     with stages() as progress:
         progress("reading the records")
         table = of_header(read_records(data, written, Purpose.AUDIT), "the draft")
+        nested = () if table.source is None else table.source.nested
         values = 0 if written.header else header_values(table)
         if 2 * values >= len(table.names):
             raise UnreadableFileError(
@@ -128,12 +129,17 @@ def infer_command(
             )
         for option, names in (("--exclude", exclude), ("--include", include)):
             for name in names or []:
-                if name not in table.names:
+                if name not in (*table.names, *nested):
                     raise InvalidDataError(
                         f"{option} names {name!r}, which is not a column.{listed(name, table.names)}"
                     )
         progress("looking at the columns")
-        left = [name for name in table.names if name not in (exclude or []) and (tested is None or name in tested)]
+        wanted = [
+            name
+            for name in (*table.names, *nested)
+            if name not in (exclude or []) and (tested is None or name in tested)
+        ]
+        left = [name for name in wanted if name not in nested]
         if not left:
             raise InvalidDataError(
                 f"{' and '.join(map(str, models))} {'test' if len(models) > 1 else 'tests'} none of the columns.",
@@ -141,9 +147,8 @@ def infer_command(
             )
         domain, undeclared = draft(table.restrict(left), _special(wish.code or [], left))
         remarked = remarks(table.restrict(domain.names))
-    nested = () if table.source is None else table.source.nested
-    skipped = {name: f"column {name!r} {NESTED}. Write each part as a column." for name in nested}
-    for name, reason in {**undeclared, **skipped}.items():
+    lists = {name: f"column {name!r} {NESTED}. Write each part as a column." for name in wanted if name in nested}
+    for name, reason in {**undeclared, **lists}.items():
         tell(f"glassine: {name}: left out: {reason}")
     _tell_of_gaps(data, written, domain, table)
     # Of free text, the remark says enough; of another column whose values recur, the line below says so.

@@ -24,7 +24,7 @@ from glassine.models.guarantee import Guarantee
 from glassine.models.terms import Term
 
 GRAPH, JOINT = "additive_model", "joint_additive_model"
-"""Name of the graph, by which the file is known."""
+"""Names of the graph, by which the file is known; the second where all scores were fitted together."""
 OPSET, ML_OPSET, IR_VERSION = 17, 4, 8
 """The versions that encoders of texts and of missing numbers need, known to every runtime since 2022."""
 LARGEST = float(np.finfo(np.float32).max)

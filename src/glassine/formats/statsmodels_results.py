@@ -83,7 +83,8 @@ def regression_from_results(results: Any, domain: Domain | None = None) -> Regre
             continue
         standard_errors = own_errors if len(finite) == len(own_errors) else None
         builder.add(name, factors_of(name, domain), own_values, standard_errors)
-    has_records = _holds_longer(results, values.size, DEEPEST, set())
+    # A matrix of fewer records than parameters holds them as well.
+    has_records = _has_matrix(results) or _holds_longer(results, values.size, DEEPEST, set())
     if has_records:
         warn_caller(HOLDS_RECORDS, PrivacyLeakWarning)
     return builder.model(
@@ -101,6 +102,10 @@ def _matrix(values: object, n: int) -> Any:
     if array.ndim != 2 or len(array) != n:
         raise InvalidModelError(f"the results have {array.shape} figures for {n} columns.")
     return array
+
+
+def _has_matrix(results: Any) -> bool:
+    return getattr(results.model, "exog", None) is not None
 
 
 def _holds_longer(part: object, length: int, depth: int, seen: set[int]) -> bool:
@@ -144,7 +149,7 @@ def _number(results: Any, name: str) -> float | None:
 def _fit(results: Any, kind: str, family: str, n_parameters: int, has_records: bool) -> FitStatistics:
     """Return what the results say of the fit."""
     n, scale = _number(results, "nobs"), _number(results, "scale")
-    if n is None and getattr(results.model, "exog", None) is not None:
+    if n is None and _has_matrix(results):
         n = len(results.model.exog)
     degrees = _number(results, "df_resid")
     said = getattr(results, "mle_retvals", None)

@@ -92,7 +92,8 @@ class Ending:
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            # None is a handler that Python did not install, and cannot install again.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
         if self._number is not None:
             signal.raise_signal(self._number)
 
