@@ -55,8 +55,8 @@ def one_after_another() -> Iterator[Callable[..., int]]:
             patch.chdir(cwd)
             patch.setattr(sys, "argv", ["glassine", *arguments])
             # A module of the folder, such as a black box, is not that of another folder.
-            for name in [name for name in sys.modules if (cwd / f"{name}.py").exists()]:
-                patch.delitem(sys.modules, name)
+            for module in cwd.glob("*.py"):
+                patch.delitem(sys.modules, module.stem, raising=False)
             # Each command is a process of its own, as far as fits without a ledger are counted.
             with fresh_count(), pytest.raises(SystemExit) as ended:
                 main()
