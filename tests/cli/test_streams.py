@@ -25,14 +25,16 @@ from tests.server.test_running import folder as release_folder
 __all__ = ["folder", "release_folder"]
 
 FORKED = """
-import json, os, shutil, sys
+import importlib, json, os, pkgutil, shutil, sys
 from pathlib import Path
-import polars, sklearn.tree
-import glassine.auditing.api, glassine.auditing.criteria, glassine.cli.entry, glassine.report.page
-import glassine.report.rendering, glassine.scrubbing.scrub
+import glassine
 from glassine import cli
 from glassine.formats import formats
 
+# Once for all commands: each would import the same in a process of its own.
+for module in pkgutil.walk_packages(glassine.__path__, "glassine."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
 formats()
 glassine.cli.entry.announce_compilation = lambda: None
 source, scratch, commands = Path.cwd(), Path(sys.argv[1]), json.loads(sys.argv[2])
