@@ -3,7 +3,8 @@
 A row of ``budgets.csv`` is the losses of one model on one dataset at one epsilon, one for each split: the area above
 the ROC curve on a fifth of the records that is kept aside, or the root mean squared error over the standard deviation
 of a number. A larger budget is worse where the mean loss rises from one epsilon to any larger one by more than a 95%
-interval for all pairs of a model together. GLASSINE_DATA names the folder of the datasets.
+interval for all pairs of a model together: on a dataset, or over all of them, whose splits find smaller rises.
+GLASSINE_DATA names the folder of the datasets.
 """
 
 from __future__ import annotations
@@ -129,14 +130,24 @@ def rises(found: Any, steps: Sequence[tuple[int, int]]) -> list[tuple[float, flo
     return out
 
 
+ALL = "all"
+
+
+def relative(rows: Sequence[Row], model: str) -> Any:
+    """Return the losses of a model on all datasets, each over its mean loss, shape (budgets, datasets * splits)."""
+    every = [losses(rows, data, model) for data in DATA]
+    return np.hstack([found / found.mean() for found in every])
+
+
 def worse(rows: Sequence[Row]) -> list[tuple[str, str, str, str]]:
-    """Return where a larger budget is worse beyond its interval: data, model, and both epsilons."""
+    """Return where a larger budget is worse beyond its interval: data, or all of them, model, and both epsilons."""
     pairs = list(combinations(range(len(EPSILONS)), 2))
+    compared = [(data, model, losses(rows, data, model)) for data in DATA for model in MODELS]
+    compared += [(ALL, model, relative(rows, model)) for model in MODELS]
     return [
         (data, model, EPSILONS[before], EPSILONS[after])
-        for data in DATA
-        for model in MODELS
-        for (before, after), (rise, half) in zip(pairs, rises(losses(rows, data, model), pairs), strict=True)
+        for data, model, found in compared
+        for (before, after), (rise, half) in zip(pairs, rises(found, pairs), strict=True)
         if rise > half
     ]
 

@@ -33,7 +33,6 @@ from papers.common.judging import (
     Judgement,
     clustered,
     estimated,
-    exact,
     within,
     write_judged,
 )
@@ -56,7 +55,8 @@ class Evidence:
     """Means and their standard errors by dataset, epsilon and method, printed and measured here; shapes of Figure 5.
 
     ``splits`` has the splits behind each measured mean, ``drawn`` the shapes of the first split; ``further`` are data
-    that the paper does not have, and ``rivals`` the other learners of the tables, run here, by measure.
+    that the paper does not have, and ``rivals`` the other learners of the tables, run here, by measure. ``boosted`` has
+    by dataset the gain of LightGBM over an EBM without privacy on each split, which both share.
     """
 
     printed: Mapping[str, Mapping[Key, Figure]]
@@ -66,6 +66,7 @@ class Evidence:
     drawn: Sequence[Mapping[str, str]]
     further: Mapping[Key, Figure]
     rivals: Mapping[str, Mapping[Key, Figure]]
+    boosted: Mapping[str, Sequence[float]]
 
     def fewest(self, name: str, methods: Sequence[str]) -> int:
         """Return the fewest splits behind a measured mean of some methods."""
@@ -93,6 +94,7 @@ def evidence(results: Path) -> Evidence:
     return Evidence(
         further={key: figure for key, (figure, _) in further.items()},
         rivals=_rivals(results / "rivals.csv"),
+        boosted=_boosted(results / "rivals.csv"),
         printed=printed,
         here=here,
         splits=splits,
@@ -122,6 +124,22 @@ def _rivals(path: Path) -> dict[str, dict[Key, Figure]]:
     return {
         name: {key: (fmean(each), stdev(each) / math.sqrt(len(each))) for key, each in found.items()}
         for name, found in values.items()
+    }
+
+
+def _boosted(path: Path) -> dict[str, list[float]]:
+    """Return by dataset the gain of LightGBM over an EBM on each split."""
+    values: dict[str, dict[tuple[str, str], float]] = {}
+    for row in read(path):
+        if row["method"] in (BOOSTED, ADDITIVE):
+            values.setdefault(row["dataset"], {})[row["method"], row["split"]] = float(row["value"])
+    return {
+        data: [
+            gain("auroc" if data in CLASSES else "rmse", (own[BOOSTED, split], 0.0), (own[ADDITIVE, split], 0.0))[0]
+            for method, split in own
+            if method == BOOSTED
+        ]
+        for data, own in values.items()
     }
 
 
@@ -224,22 +242,31 @@ def averages(found: Evidence) -> Judgement:
     )
 
 
+def _over_half(name: str, gains: Sequence[Figure], splits: int) -> Comparison:
+    """Compare the share of datasets with a gain to one half: from those beyond chance to all that chance allows."""
+    beyond = estimated(name, gains, splits)
+    n = beyond.cases
+    low, high = beyond.better / n - 0.5, (beyond.better + beyond.tied) / n - 0.5
+    return dataclasses.replace(
+        beyond, against=beyond.worse, mean=sum(g > 0 for g, _ in gains) / n - 0.5, low=low, high=high
+    )
+
+
 def without_privacy(found: Evidence) -> Judgement:
     """Judge whether LightGBM beats EBMs without privacy in over half of the datasets, printed and run here."""
-    bands, seen = [], []
-    for source, tables, boosted, additive in (
-        (f"{PRINTED}datasets", found.printed, BOOST, GDP),
-        ("here, datasets", found.rivals, BOOSTED, ADDITIVE),
-    ):
-        better = [
-            gain(name, table[data, NON_PRIVATE, boosted], table[data, NON_PRIVATE, additive])[0] > 0
-            for name, table in tables.items()
-            for data in _data(table)
-        ]
-        bands.append(within(source, [(sum(better), len(better) / 2 + 0.5, len(better))]))
-        seen.append(f"{sum(better)} of {len(better)}")
-    text = f"{seen[0]} printed with printed; {seen[1]} run here, LightGBM with interpret's {ADDITIVE}"
-    return Judgement(rule=DERIVED, seen=text, comparisons=tuple(bands))
+    printed = [
+        gain(name, table[data, NON_PRIVATE, BOOST], table[data, NON_PRIVATE, GDP])
+        for name, table in found.printed.items()
+        for data in _data(table)
+    ]
+    here = [(fmean(gains), stdev(gains) / math.sqrt(len(gains))) for gains in found.boosted.values()]
+    comparisons = (
+        _over_half(f"{PRINTED}share of datasets, less one half", printed, PRINTED_SPLITS),
+        _over_half("here: share of datasets, less one half", here, RIVAL_SPLITS),
+    )
+    parts = [f"{each.better} of {each.cases} beyond chance" for each in comparisons]
+    text = f"{parts[0]} printed with printed; {parts[1]} run here, LightGBM with interpret's {ADDITIVE}"
+    return Judgement(rule=MEAN, seen=text, comparisons=comparisons)
 
 
 def _noticeable(tables: Mapping[str, Mapping[Key, Figure]], gdp: str, classic: str) -> Comparison:
@@ -392,15 +419,15 @@ def penalized_peer(found: Evidence) -> Judgement:
 
 
 def split_budget(found: Evidence) -> Judgement:
-    """Judge whether both stages together cost less than is claimed, where epsilon is split and mu is added."""
+    """Say what both stages together cost, where epsilon is split and mu is added: never more than is claimed."""
+    # The claim is the sum of both stages, a bound on what adding mu finds exactly.
     costs = {}
     for epsilon in EPSILONS:
         stages = [mu_from_epsilon(share * epsilon, DELTA / 2) for share in (BIN_SHARE, 1 - BIN_SHARE)]
         costs[epsilon] = epsilon_from_mu(math.hypot(*stages), DELTA)
     return Judgement(
-        rule=EVERY,
+        rule=NONE,
         seen=f"epsilon of both stages: {', '.join(f'{cost:.3g} of {e:g}' for e, cost in costs.items())}",
-        comparisons=(exact("share of epsilon that is not used", [1 - cost / e for e, cost in costs.items()]),),
     )
 
 

@@ -155,6 +155,16 @@ def test_a_verdict_follows_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     } <= changed
 
 
+def test_a_reason_for_a_gain_needs_a_gain(monkeypatch: pytest.MonkeyPatch) -> None:
+    claims: Any = module("claims", monkeypatch)
+    found = claims.evidence(RESULTS)
+    more = [
+        [row | {"accuracy": str(float(row["accuracy"]) + 0.1)} for row in rows] for rows in (found.local, found.public)
+    ]
+    judged = [claims.trivial(found), claims.trivial(dataclasses.replace(found, local=more[0], public=more[1]))]
+    assert [verdict(each.rule, each.comparisons) for each in judged] == ["not supported here", "confirmed"]
+
+
 def test_a_stale_network_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings: Any = module("settings", monkeypatch)
     split = settings.records(0, 300)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import importlib
 import math
 import os
@@ -18,6 +19,8 @@ import numpy as np
 import pytest
 
 from glassine import Domain, parse_rules
+from glassine.privacy.sensitivity import local_gini, smooth_gini
+from papers.common.judging import CONFIRMED, REFUTED, verdict
 from papers.common.tables import place
 from tests.conftest import ROOT
 
@@ -148,6 +151,19 @@ def test_the_range_of_ties_holds_the_learner(monkeypatch: pytest.MonkeyPatch) ->
     table = cells.table(everything, tied=False)
     model = fitting.METHODS["GreedyRL"].make(setting, None, 0).fit(table, "class of the record").model_
     assert low - 1e-12 <= fitting.accuracy(model, cells, everything) <= high + 1e-12
+
+
+def test_the_theorem_is_judged_by_all_datasets_of_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    figure_1: Any = module("figure_1", monkeypatch)
+    claims: Any = module("claims", monkeypatch)
+    for n in range(1, 11):
+        # Of one record the impurity changes by none that is removed, and by a half if one is added.
+        assert figure_1.largest_change(n) == pytest.approx(local_gini(max(1, n - 1)))
+        assert figure_1.enumerated(n) == pytest.approx(smooth_gini(n, figure_1.BETA), rel=1e-9)
+    found = claims.evidence(RESULTS)
+    as_printed = [row | {"enumerated": row["enumerated"] and row["smooth"]} for row in found.noise]
+    judged = [claims.theorem(each) for each in (found, dataclasses.replace(found, noise=as_printed))]
+    assert [verdict(each.rule, each.comparisons) for each in judged] == [REFUTED, CONFIRMED]
 
 
 def test_committed_results_are_whole() -> None:

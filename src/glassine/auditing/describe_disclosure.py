@@ -13,7 +13,6 @@ import numpy.typing as npt
 from glassine.attacks.disclosure import Adversary, Disclosure, identified_disclosure, infer_sensitive
 from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints, shown_by_leaves
 from glassine.attacks.disclosure.anonymity import anonymity
-from glassine.attacks.disclosure.leaf_constraints import ExpectedLeaves
 from glassine.attacks.disclosure.predictions import OTHER_CLASSES, not_predicted
 from glassine.attacks.disclosure.remedies import Remedies, class_tables, measure_remedies
 from glassine.attacks.membership.outputs import generator
@@ -164,8 +163,9 @@ def _certain(inferred: Inferred, suppression: Suppression) -> tuple[CertainFindi
 def _identified(inferred: Inferred, suppression: Suppression) -> tuple[IdentifiedFinding, ...]:
     """Return of how many people the leaves alone prove a value to be so probable, the surest first."""
     disclosure, table = inferred.estimate, inferred.table
-    if disclosure.sample is not None or isinstance(disclosure.leaves, ExpectedLeaves):
-        return ()  # Expected counts are no bounds of the true ones
+    leaves = disclosure.leaves
+    if disclosure.sample is not None or (leaves.exact_counts is None and leaves.counts is not None):
+        return ()  # Noisy counts prove nothing
     # Exact bounds take a search, and can only be higher.
     bounds = identified_disclosure(disclosure, search=False)
     out = []

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import pytest
 from scipy.linalg import null_space
 from scipy.optimize import minimize
 
-from glassine.attacks.disclosure import Adversary, Disclosure, Identified, identified_disclosure, infer_sensitive
+from glassine.attacks.disclosure import (
+    Adversary,
+    CountNoise,
+    Disclosure,
+    Identified,
+    identified_disclosure,
+    infer_sensitive,
+)
 from glassine.attacks.disclosure.dual import TimeLimit
 from glassine.attacks.disclosure.lagrangian import Starts
 from glassine.errors import InvalidParameterError
+from glassine.learners.multiway_tree import MultiwayTreeClassifier
 from tests.attacks.disclosure.brute import assignments
 from tests.attacks.disclosure.instances import categories, parity
 from tests.attacks.disclosure.test_solver import problem
@@ -118,6 +128,26 @@ def test_the_estimate_lies_within_the_bounds_of_every_attacker() -> None:
             assert (found.high >= table - 1e-6).all()
         assert (found.low <= found.high + 1e-9).all()
         assert found.exact.all() == (leaves == "leaf_counts")
+
+
+@pytest.mark.parametrize("kind", ["geometric", "laplace", "gaussian", "rounded"])
+def test_counts_with_noise_prove_no_more_than_is_certain(kind: Any) -> None:
+    # Whatever the noise made of the counts, the truth lies within the bounds; a mean of them is no bound.
+    people = pl.DataFrame({"a": ["x"] * 3 + ["y"] * 3})
+    tree = MultiwayTreeClassifier().fit(people, [0, 0, 0, 1, 1, 1]).model_
+    counts = iter([(4, 2), (4, 0), (0, 4)])
+    nodes = [replace(node, evidence=replace(node.evidence, counts=next(counts))) for node in tree.nodes]
+    noisy = replace(tree, nodes=tuple(nodes), approximate=True)
+    adversary = Adversary(internal_nodes=False, noise=CountNoise(kind, 4.0))
+    disclosure = infer_sensitive(noisy, people, adversary=adversary)
+    found = identified_disclosure(disclosure)
+    true = disclosure.true_probabilities([0, 0, 0, 1, 1, 1])
+    assert (found.low <= true).all()
+    assert (found.high >= true).all()
+    assert not found.exact.any()
+    if kind != "rounded":
+        assert not found.low.any()
+        assert (found.high == 1).all()
 
 
 def test_without_time_the_bounds_hold_and_are_not_called_exact() -> None:

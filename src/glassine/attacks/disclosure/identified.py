@@ -63,7 +63,7 @@ def identified_disclosure(disclosure: Disclosure, *, search: bool = True, limit:
     With class counts and no totals the bounds are exact, as far as the time suffices: first those of the leaves alone
     are computed, in closed form; then tables are sought that attain them and keep all internal constraints; the bounds
     that none attains are solved as linear programs with cuts. With less knowledge of the leaves the bounds are those of
-    the leaves, which hold as well.
+    the leaves, which hold as well; noisy counts allow any classes, so that nothing is certain.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ class _Search:
     def __post_init__(self) -> None:
         people, leaves = self.disclosure.people, self.disclosure.leaves
         low, high = leaves.class_bounds()
-        if leaves.counts is not None:
-            low = high = leaves.counts
+        if leaves.exact_counts is not None:
+            low = high = leaves.exact_counts
         elif leaves.labels is not None:
             low, high = _of_labels(leaves.sizes, leaves.labels, leaves.correct, leaves.n_classes)
         sizes, of = people.sizes[:, None].astype(np.float64), people.leaf
@@ -128,14 +128,14 @@ class _Search:
         self.ends = np.stack([least, np.minimum(sizes, high[of])], axis=2)
         alone = len(self.disclosure.constraints.families) == 0 and self.disclosure.class_totals is None
         self.exact = np.full(self.ends.shape, alone)
-        has_outcomes = leaves.counts is not None or leaves.labels is not None
+        has_outcomes = leaves.exact_counts is not None or leaves.labels is not None
         if not has_outcomes:
             self.exact[:] = False
 
     def run(self) -> None:
         """Make the bounds exact where class counts are known."""
         disclosure = self.disclosure
-        if disclosure.leaves.counts is None or self.exact.all():
+        if disclosure.leaves.exact_counts is None or self.exact.all():
             return
         pinned = self.ends[..., 0] >= self.ends[..., 1] - NEGLIGIBLE
         self.exact |= pinned[..., None]
@@ -218,15 +218,16 @@ class _Program:
     def __init__(self, disclosure: Disclosure, terms: NodeTerms, limit: TimeLimit | None) -> None:
         self.disclosure, self.terms, self.limit = disclosure, terms, limit
         people, leaves = disclosure.people, disclosure.leaves
-        if leaves.counts is None:
+        counts = leaves.exact_counts
+        if counts is None:
             raise InvalidParameterError("exact bounds need the class counts of the leaves.")
         q, c = len(people.sizes), leaves.n_classes
         cells = np.arange(q * c).reshape(q, c)
         rows = sparse.csr_matrix((np.ones(q * c), (np.repeat(np.arange(q), c), cells.ravel())), (q, q * c))
         place = (people.leaf[:, None] * c + np.arange(c)).ravel()
-        counts = sparse.csr_matrix((np.ones(q * c), (place, cells.ravel())), (len(leaves.sizes) * c, q * c))
-        self.equal = sparse.vstack([rows, counts]).tocsr()
-        self.totals = np.concatenate([people.sizes.astype(np.float64), leaves.counts.ravel()])
+        of_leaves = sparse.csr_matrix((np.ones(q * c), (place, cells.ravel())), (len(leaves.sizes) * c, q * c))
+        self.equal = sparse.vstack([rows, of_leaves]).tocsr()
+        self.totals = np.concatenate([people.sizes.astype(np.float64), counts.ravel()])
         self.shape, self.cuts, self.right = (q, c), sparse.csr_matrix((0, q * c)), np.zeros(0)
 
     def extreme(self, row: int, column: int, largest: bool) -> tuple[float | None, bool]:

@@ -281,7 +281,7 @@ def _broken(broken: Sequence[Clash], criterion: str) -> str:
 
 def _check_leaves(leaves: LeafKnowledge, people: People, table: Ints) -> None:
     """Raise unless the truth, shape (q, c), has the class counts that the leaves are known to have."""
-    if leaves.counts is None or isinstance(leaves, ExpectedLeaves):
+    if leaves.exact_counts is None:
         return
     counts = np.zeros((len(people.leaf_nodes), table.shape[1]), dtype=np.int64)
     np.add.at(counts, people.leaf, table)

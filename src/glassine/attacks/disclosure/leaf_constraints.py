@@ -53,6 +53,11 @@ class LeafKnowledge:
         """Logarithm of what each class weighs before anything is known, shape (c,)."""
         return np.zeros(self.n_classes)
 
+    @property
+    def exact_counts(self) -> Array | None:
+        """People of each class, shape (l, c), where they are what was counted; means of noisy counts are not."""
+        return self.counts
+
     def class_bounds(self) -> tuple[Array, Array]:
         """Return the least and the largest number of people of each class in each leaf, shape (l, c) each."""
         most = np.repeat(self.sizes[:, None], self.n_classes, axis=1)
@@ -247,6 +252,11 @@ def check_rates(people: People, right: Array, sizes: Ints, n_classes: int) -> No
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExpectedLeaves(LeafKnowledge):
     """Leaves of which the class counts are means over what noise leaves possible: no whole numbers."""
+
+    @property
+    def exact_counts(self) -> None:
+        """None: any class counts are possible."""
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

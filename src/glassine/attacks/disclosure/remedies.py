@@ -20,7 +20,6 @@ from glassine.attacks.disclosure.dual import TimeLimit, TimeLimitError
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.infer import SearchError, infer_sensitive
 from glassine.attacks.disclosure.lagrangian import Starts
-from glassine.attacks.disclosure.leaf_constraints import ExpectedLeaves
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.people import true_table
 from glassine.attacks.disclosure.predictions import Holdout, quality, read_holdout
@@ -306,7 +305,7 @@ def class_tables(disclosure: Disclosure, truth: npt.ArrayLike) -> dict[int, Ints
     people = disclosure.people
     counts = np.zeros((len(people.leaf_nodes), len(disclosure.classes)), dtype=np.int64)
     np.add.at(counts, people.leaf, true_table(people, disclosure.classes, truth))
-    exact = None if isinstance(disclosure.leaves, ExpectedLeaves) else disclosure.leaves.counts
+    exact = disclosure.leaves.exact_counts
     wrong: list[int] = []
     if exact is not None:
         off = exact != counts if disclosure.sample is None else exact[:, :-1] > counts
