@@ -18,14 +18,12 @@ def test_no_larger_budget_is_worse() -> None:
 
 def test_a_rise_that_each_dataset_hides_is_found_over_all() -> None:
     def planted(row: Row) -> Row:
-        if (row["model"], row["epsilon"]) != ("card", "5"):
+        if (row["model"], row["epsilon"]) != ("additive", "8"):
             return row
-        own = budgets.losses(ROWS, row["data"], "card").mean()
-        return {**row, "losses": " ".join(f"{float(value) + 0.025 * own:.5f}" for value in row["losses"].split())}
+        own = budgets.losses(ROWS, row["data"], "additive").mean()
+        return {**row, "losses": " ".join(f"{float(value) + 0.015 * own:.5f}" for value in row["losses"].split())}
 
-    found = {(data, before) for data, model, before, after in budgets.worse([planted(row) for row in ROWS])}
-    assert ("all", "3") in found
-    assert not {data for data, before in found if before == "3"} & {"telco", "compas", "california"}
+    assert budgets.worse([planted(row) for row in ROWS]) == [("all", "additive", "5", "8")]
 
 
 def test_a_planted_rise_is_found() -> None:

@@ -216,8 +216,14 @@ class AdditiveModel(Displayed, ScoringModel):
             raise InvalidModelError(
                 "a scorecard is of two classes or of a number.", remedy="Train one on such, or keep the additive model."
             )
-        size = {"max_items": max_items, "max_points": max_points}
-        terms, intercept, card = rounded(self.terms, self.intercept[0], classes=self.link == "logit", **size)
+        terms, intercept, card = rounded(
+            self.terms,
+            self.intercept[0],
+            max_items=max_items,
+            max_points=max_points,
+            classes=self.link == "logit",
+            bounds=self.target_bounds,
+        )
         return replace(self, terms=terms, intercept=(intercept,), edits=(), scorecard=card)
 
     def to_linear(self) -> RegressionModel:

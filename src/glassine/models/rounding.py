@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -26,7 +26,7 @@ UNITS = np.geomspace(0.1, 1.5, 40)
 
 FAR = 2.5
 """Log-odds from the mean beyond which a score counts as that far: more hardly moves a risk, but would make points
-coarse for all other values."""
+coarse for all other values. A number lies within its bounds, so that no score is farther than their width."""
 
 
 # Rounding: each shape becomes few pieces worth whole points; which, follows from published scores and counts alone.
@@ -49,7 +49,13 @@ def check_limits(max_items: object, max_points: object) -> None:
 
 
 def rounded(
-    terms: Sequence[Term], intercept: float, *, max_items: int, max_points: int, classes: bool = True
+    terms: Sequence[Term],
+    intercept: float,
+    *,
+    max_items: int,
+    max_points: int,
+    classes: bool = True,
+    bounds: tuple[float, float] | None = None,
 ) -> tuple[tuple[Term, ...], float, Scorecard]:
     """Return terms in whole points, the log-odds at none, and the card with its risks.
 
@@ -69,8 +75,10 @@ def rounded(
             f"a scorecard has items of one attribute; term {pairs[0]!r} is of two.",
             remedy="Fit the model without pairs.",
         )
-    # Log-odds far from the mean hardly move a risk; numbers have no such limit.
     shapes = [_Shape.of(term, FAR if classes else math.inf) for term in terms]
+    if bounds is not None:
+        # Noise in bins that hold hardly a record is boundless: a unit that reached it would leave no other bin a point.
+        shapes = [shape.within(bounds[1] - bounds[0]) for shape in shapes]
     chosen, unit = _choose(shapes, max_items, max_points)
     moments = _Moments.of(shapes, chosen, intercept)
     base, unit = moments.fitted(unit) if classes else moments.line(unit)
@@ -112,6 +120,14 @@ class _Shape:
             near=np.clip(scores, shares @ scores - far, shares @ scores + far),
             coded=tuple(getattr(term.bins[0], "coded", ())),
         )
+
+    def within(self, far: float) -> _Shape:
+        """Return the shape with scores no farther from their median, which no score of few records moves."""
+        order = np.argsort(self.scores, kind="stable")
+        at = int(np.searchsorted(np.cumsum(self.shares[order]), 0.5))
+        median = float(self.scores[order][min(at, len(order) - 1)])
+        scores = np.clip(self.scores, median - far, median + far)
+        return replace(self, scores=scores, near=scores)
 
     @property
     def order(self) -> Ints:
