@@ -415,7 +415,8 @@ def test_copies_are_measured_on_records_that_were_chosen_and_appear_as_they_are_
         within(lambda: not stops.running)
         assert stops.failure == ""
         assert stops.made[0]["as_trained"]
-        assert all(one["predicts"].startswith("Accuracy ") for one in stops.made)
+        assert {one["measure"] for one in stops.made} == {"Accuracy"}
+        assert all(one["figure"].endswith("%") for one in stops.made)
         failed = [(one["failed"], one["unknown"]) for one in stops.made[1:]]
         assert failed == sorted(failed, reverse=True)
         assert "On the records" in served.ask("GET", f"/api/workbench/{file.id}")[1]

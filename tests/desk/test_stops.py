@@ -14,7 +14,7 @@ from glassine.attacks.outcome import About, Below, Hidden, ShownCount
 from glassine.auditing.criterion import Check
 from glassine.auditing.policy import NAMED
 from glassine.data.labels import Sample
-from glassine.desk.stops import count_of, stops
+from glassine.desk.stops import count_of, smallest_of, stops
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,21 @@ def test_every_kind_of_count_has_words(count: ShownCount | float | None, said: s
     assert count_of(Check(status="fail", meaning="", measured=count)) == said
 
 
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ([], "not known"),
+        ([30, None, Below(10)], "not known"),
+        ([1200, 5000], "1,200"),
+        ([30, About(20)], "about 20"),
+        ([30, Below(10), Hidden()], "1 to 9, suppressed"),
+        ([30, Hidden()], "suppressed"),
+    ],
+)
+def test_the_smallest_leaf_is_known_suppressed_or_not_known(sizes: list[ShownCount | None], said: str) -> None:
+    assert smallest_of(sizes) == said
+
+
 @pytest.mark.parametrize("policy", NAMED)
 def test_a_tree_has_copies_under_every_named_policy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str
@@ -47,6 +62,6 @@ def test_a_tree_has_copies_under_every_named_policy(
     assert made[0]["as_trained"]
     # Records are named by thresholds of the tree as it was trained; their number is rounded, and so it is words.
     # The policy of SACRO has no such check.
-    assert made[0]["named"].startswith("not known" if policy == "sacro" else "about ")
+    assert made[0]["named"].startswith("not judged by this policy" if policy == "sacro" else "about ")
     # What a browser reads is JSON of its own kind, without numbers that are none.
     assert all(json.dumps(one, allow_nan=False) for one in made)

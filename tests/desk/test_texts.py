@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from glassine.desk import Desk
 from glassine.desk.app import DeskApp
+from glassine.desk.events import Role
 from glassine.desk.pages import environment
+from glassine.desk.phrases import PHRASES
+from glassine.desk.releasing import FIELDS, record_of
+from glassine.desk.state import Decision, Status
+from glassine.desk.stated import STATED
 from glassine.desk.texts import OTHERS, desk_texts, replaced
 from glassine.errors import DeskError
 from tests.conftest import ROOT
 from tests.desk.desks import BERG, OKAFOR, look
 
 TEMPLATES = ROOT / "src" / "glassine" / "desk" / "templates"
+ASSETS = TEMPLATES.parent / "assets"
 
 
 def written(folder: Path, texts: dict[str, str]) -> None:
@@ -45,10 +53,33 @@ def test_labels_of_fields_are_texts_and_names_of_fields_are_none() -> None:
     assert 'name="purpose"' in made
 
 
+def test_states_events_and_fields_have_their_words_in_one_file() -> None:
+    states, kinds = set(get_args(Status)), set(get_args(Decision))
+    assert (set(PHRASES["statuses"]), set(PHRASES["decisions"])) == (states, kinds)
+    assert set(PHRASES["roles"]) == set(get_args(Role))
+    assert set(PHRASES["stated"]) == set(STATED)
+    assert set(PHRASES["sign_off"]) == {"who", "role", "account", "day", *FIELDS}
+    sources = "".join(path.read_text() for path in ASSETS.parent.rglob("*") if path.suffix in (".py", ".js"))
+    for table in ("statuses", "events", "listed", "unready", "approval", "browser"):
+        assert [text for text in PHRASES[table].values() if " " in text and f'"{text}"' in sources] == []
+
+
+def test_what_the_browser_says_is_in_the_file() -> None:
+    scripts = [path.read_text() for path in sorted(ASSETS.glob("*.js"))]
+    used = {name for script in scripts for name in re.findall(r'\btext\("(\w+)"', script)}
+    assert used == set(PHRASES["browser"])
+    # No words of its own: a literal that people read begins with a capital and goes on in words.
+    assert [found for script in scripts for found in re.findall(r"""["'`]([A-Z][a-z]+ [a-z][^"'`]*)""", script)] == []
+
+
 def test_pages_have_the_texts_of_the_organization(folder: Path) -> None:
     look(Desk(folder, OKAFOR))
     other = {
         "Approve": "Freigeben",
+        "To check": "Zu prüfen",
+        "Stopped.": "Angehalten.",
+        "File seen": "Datei gesehen",
+        "by {1}": "von {1}",
         "{1} files wait": "Es warten {1}",
         "1 file waits": "Eine Datei wartet",
         "Record my decision": "{% include 'x' %} <script>",
@@ -62,6 +93,15 @@ def test_pages_have_the_texts_of_the_organization(folder: Path) -> None:
     assert "Eine Datei wartet" in page
     assert "{% include 'x' %} &lt;script&gt;" in page
     assert "Approve" not in page
+    assert "Zu prüfen" in page
+    assert re.search(r"\bvon \w+", page)
+    screens = DeskApp(desk).screens
+    assert "Datei gesehen" in (screens.screen("record", "") or "")
+    assert json.loads(re.findall(r'id="texts">(.*?)</script>', screens.shell())[0])["stopped"] == "Angehalten."
+    # What leaves the desk stays in its own words.
+    record = record_of(desk.state, desk, "checkers")
+    assert "File seen" in screens.record_page(record)
+    assert "Datei gesehen" not in screens.record_page(record)
     # What was approved is recorded in the words of the desk; which texts the page had is recorded by their hash.
     assert len(desk.state.settings["texts_sha256"]) == 64
     (folder / ".glassine" / "texts.toml").unlink()

@@ -16,6 +16,7 @@ from glassine.desk.acro import ACRO_FILES
 from glassine.desk.desk import Desk
 from glassine.desk.folder import HEAD, LARGEST_MODEL, FolderFile, kind_of, read_own
 from glassine.desk.form_values import digest_of, text_of
+from glassine.desk.phrases import PHRASES
 from glassine.desk.state import ACCEPTED, FileState, Version
 from glassine.desk.stated import STATED
 from glassine.desk.workers import Done, Job, StoppedJobError, Workers
@@ -57,12 +58,7 @@ REQUESTS = {
     "unreadable": "A whole copy of the file: the one in the folder cannot be read.",
 }
 """What is asked of the analyst, by the kind of a file without a report."""
-CLOSED = {
-    "pickle": "a pickle is not opened",
-    "unreadable": "the file cannot be read",
-    "database": "a database is no file to release",
-    "acro": "ACRO's record is no file to release",
-}
+CLOSED = PHRASES["closed"]
 """Why files of a kind cannot be approved: the desk cannot say what they hold, or no release has them."""
 
 

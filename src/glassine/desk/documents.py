@@ -13,6 +13,7 @@ from glassine.desk.desk import Desk
 from glassine.desk.folder import IMAGES
 from glassine.desk.heads import exported
 from glassine.desk.pages import environment
+from glassine.desk.phrases import PHRASES
 from glassine.desk.releasing import record_of
 from glassine.desk.state import FileState
 from glassine.desk.workbench import Workbench
@@ -27,14 +28,7 @@ DRAWING_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'
 IMAGE_POLICY = "default-src 'none'; frame-ancestors 'self'; sandbox"
 LARGEST_IMAGE = 20_000_000
 
-EVIDENCE = {
-    "tre": "trusted research environments",
-    "tehdas": "European health data space",
-    "edpb": "data-protection authorities",
-    "nist": "NIST SP 800-226",
-    "iso27559": "ISO/IEC 27559",
-    "hipaa": "HIPAA expert determination",
-}
+EVIDENCE = PHRASES["evidence"]
 """Whose questions the evidence of a file answers."""
 
 

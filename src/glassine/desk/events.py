@@ -10,28 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from glassine.desk.phrases import PHRASES
 from glassine.errors import DamagedDeskError, DeskError, LogError
 from glassine.privacy.chained_log import ChainedLog, LogForm
 
-HAPPENED = {
-    "settled": "Settings read",
-    "received": "File seen",
-    "remarked": "Analyst's note",
-    "audited": "Audit of the desk",
-    "asked": "Question",
-    "answered": "Answer",
-    "accepted": "Guarantee",
-    "voted": "Vote",
-    "reopened": "New turn of votes",
-    "returned": "Returned to the analyst",
-    "withdrawn": "Withdrawn",
-    "signed": "Sign-off",
-    "released": "Release written",
-    "exported": "Record exported",
-    "seen": "Records looked at",
-    "stated": "Domain written",
-    "charged": "Private training",
-}
+HAPPENED = PHRASES["events"]
 """Kinds of events, in the order in which they first happen to a file, as pages call them."""
 KINDS = tuple(HAPPENED)
 

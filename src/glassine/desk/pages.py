@@ -10,10 +10,10 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from glassine import __version__
-from glassine.desk.events import HAPPENED
+from glassine.desk.phrases import PHRASES
 from glassine.desk.releasing import LIMITS
-from glassine.desk.state import DECISIONS
 from glassine.desk.stated import STATED
+from glassine.desk.texts import Saying
 
 LONG_NAME = 20
 """Characters of a name that may not fit into a line."""
@@ -65,10 +65,23 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"clean": clean, "broken": broken, "code": _code, "when": _when, "ordinal": ordinal, "size": _size}
+    made.filters |= {
+        "clean": clean,
+        "broken": broken,
+        "code": _code,
+        "when": _when,
+        "ordinal": ordinal,
+        "size": _size,
+        "said": Saying({}),
+    }
     made.globals |= {
-        "decisions": DECISIONS,
-        "happened": HAPPENED,
+        "decisions": PHRASES["decisions"],
+        "details": PHRASES["details"],
+        "happened": PHRASES["events"],
+        "fields": PHRASES["sign_off"],
+        "phases": PHRASES["phases"],
+        "roles": PHRASES["roles"],
+        "statuses": PHRASES["statuses"],
         "stated": STATED,
         "version": __version__,
         "limits": LIMITS,

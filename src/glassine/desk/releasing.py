@@ -18,18 +18,14 @@ from glassine.desk.events import DeskEvent, Person
 from glassine.desk.folder import read_own
 from glassine.desk.form_values import text_of, texts_of
 from glassine.desk.heads import chain_of, envelope, exported
+from glassine.desk.phrases import PHRASES
 from glassine.desk.state import DECISIONS, NO_CERTIFICATE, DeskState, Signing
 from glassine.errors import DeskError, RefusedActionError, quoted
 from glassine.files import json_text
 
 FIELDS = ("recipient", "purpose", "conditions", "review_by")
 SCHEMA = "glassine.desk-record/1"
-LIMITS = (
-    "Identity is the account of the operating system and a stated name and role. Anyone who can read the record on "
-    "the disk can read hidden votes. The chain shows damage and partial edits; it does not show a rewriting of the "
-    "whole file by a person who can write it, unless its head was kept elsewhere. One desk writes at a time; on a "
-    "network share, a lock file names its host and process."
-)
+LIMITS = PHRASES["record"]["limits"]
 
 WRITTEN = (RESULTS, "record.json", "record.html", "record.signed.json")
 """What a release holds beside the files that were signed."""

@@ -18,12 +18,13 @@ from glassine.desk.folder import RECORDS
 from glassine.desk.form_values import text_of
 from glassine.desk.heads import chain_of
 from glassine.desk.pages import clean, clean_name, environment, ordinal
+from glassine.desk.phrases import PHRASES
 from glassine.desk.releasing import record_of
 from glassine.desk.state import WORDS, FileState, Verified, Version
 from glassine.desk.stated import STATED
-from glassine.desk.texts import with_texts
+from glassine.desk.texts import Saying, with_texts
 from glassine.desk.workbench import Workbench
-from glassine.errors import RefusedActionError, plural
+from glassine.errors import RefusedActionError
 
 WHOLE = {0: True, 3: False}
 """Whether everything in a certificate could be verified, by the exit status if nothing contradicts it."""
@@ -40,14 +41,11 @@ MOST_NAMES = 100
 ASKS = "Ask the analyst which "
 """How a step begins that is a question to the analyst."""
 MARKS = {"within policy": ("ok", "✓"), "outside policy": ("no", "✕")}
+MARKED = (*MARKS, "inconclusive")
+"""Verdicts of an audit that could be made."""
 
-NAMES = {
-    "queue": "To check",
-    "decided": "Decided",
-    "signoff": "Sign off",
-    "record": "Record",
-    "workbench": "Workbench",
-}
+NAMES = PHRASES["screens"]
+LISTED, APPROVAL, UNREADY = PHRASES["listed"], PHRASES["approval"], PHRASES["unready"]
 
 
 class Screens:
@@ -64,14 +62,16 @@ class Screens:
     """
 
     def __init__(self, desk: Desk, audits: Audits, workbench: Workbench) -> None:
-        self._pages = with_texts(environment(), desk.settings.texts)
+        self._say = Saying(desk.settings.texts)
+        self._pages = with_texts(environment(), self._say)
         self._desk = desk
         self._audits = audits
         self._workbench = workbench
 
     def shell(self) -> str:
         """Return the page that everything else is put into: it holds no data of the folder."""
-        return self._pages.get_template("shell.html").render()
+        texts = {name: self._say(text) for name, text in PHRASES["browser"].items()}
+        return self._pages.get_template("shell.html").render(texts=texts)
 
     def screen(self, name: str, chosen: str = "") -> str | None:
         """Return a screen by its name, of a chosen file; None if there is no such screen."""
@@ -261,20 +261,25 @@ class Screens:
         page = (result or {}).get("page") or {}
         if page:
             against = sum(check["status"] == "fail" for check in page["checks"])
-            about = f": {against} of {plural(len(page['checks']), 'check')}" if verdict == "outside policy" else ""
-            said = f"{page['headline']}{about}"
+            said = page["headline"]
+            if verdict == "outside policy":
+                said = self._say(LISTED["failed"], said, against, len(page["checks"]))
+        elif result is None:
+            said = self._say(LISTED["waits"])
         else:
-            said = "Being audited" if result is None else str(result["message"] or "Not audited")
+            said = str(result["message"] or self._say(LISTED["unaudited"]))
         n = len(version.votes_of(version.turn))
-        if status == "waiting":
-            left = needed - n
-            votes = "You decided" if self._voted(version) else f"{n} decided" if n else ""
-            where = f"{votes}; {left} more needed" if votes else ("New" if file.before is None else "")
+        if status != "waiting":
+            where = self._say(WORDS[status])
+        elif self._voted(version):
+            where = self._say(LISTED["mine"], n, needed - n)
+        elif n:
+            where = self._say(LISTED["others"], n, needed - n)
         else:
-            where = WORDS[status]
-        place = "" if file.before is None else f"{ordinal(len(file.versions))} submission"
-        author = f"by {clean(version.author)}" if version.author else ""
-        acro = "" if version.acro is None else f"from ACRO: {version.acro['status'] or 'no status'}"
+            where = self._say(LISTED["new"]) if file.before is None else ""
+        place = "" if file.before is None else self._say(LISTED["again"], ordinal(len(file.versions)))
+        author = self._say(LISTED["author"], clean(version.author)) if version.author else ""
+        acro = version.acro and self._say(LISTED["acro"], version.acro["status"] or self._say(LISTED["unmarked"]))
         return {
             "id": file.id,
             "name": clean_name(file.name),
@@ -282,7 +287,7 @@ class Screens:
             "mark": kind,
             "symbol": symbol,
             "said": clean(said),
-            "where": ", ".join(filter(None, (place, where, author, clean(acro)))),
+            "where": ", ".join(filter(None, (place, where, author, clean(acro or "")))),
             "status": WORDS[status],
             "at": version.at,
         }
@@ -351,22 +356,30 @@ class Screens:
         """Return whether a file can be approved, and on what its approval rests or why there is none."""
         version, audit = file.now, self._desk.audit(file.now)
         if file.name in self._desk.blocked():
-            return False, "marked DO_NOT_RELEASE: it cannot be approved"
+            return False, APPROVAL["blocked"]
         if audit is None or not kind:
-            return True, "the verdict is not there yet: wait for it"
+            return True, APPROVAL["waits"]
         if kind in CLOSED:
-            return False, f"{CLOSED[kind]}: it cannot be approved"
+            return False, CLOSED[kind]
         if kind in BESIDE or kind.endswith("certificate"):
-            return True, "it is released with its model: a reason is needed"
+            return True, APPROVAL["beside"]
         if audit.verdict == "within policy":
             if version.accepted is not None:
-                return True, "by a guarantee that was accepted, not verified: a reason is needed"
-            foreign = "the file can hold records beside its model: a reason is needed"
-            return True, foreign if audit.foreign else "as the verdict says"
-        if audit.verdict == "outside policy":
-            return True, "against the verdict: a reason is needed"
-        said = "the verdict is inconclusive" if audit.verdict == "inconclusive" else "without a verdict"
-        return True, f"{said}: a reason is needed"
+                return True, APPROVAL["accepted"]
+            return True, APPROVAL["foreign" if audit.foreign else "within"]
+        return True, APPROVAL[audit.verdict.removesuffix(" policy") if audit.verdict in MARKED else "unaudited"]
+
+    def _unready(self, file: FileState) -> str:
+        """Return why a file is not ready to be signed off."""
+        desk, version = self._desk, file.now
+        status, needed = version.status(desk.settings.needed), desk.settings.needed
+        if file.name in desk.blocked():
+            return self._say(UNREADY["blocked"])
+        if status == "waiting":
+            return self._say(UNREADY["waiting"], len(version.votes_of(version.turn)), needed)
+        if status != "approved":
+            return self._say(WORDS[status])
+        return self._say(UNREADY["question" if version.open_questions() else "resettled"])
 
     def _compared(self, file: FileState) -> list[tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]]:
         """Return the checks of the version before and of this one, side by side."""
@@ -393,7 +406,9 @@ class Screens:
                 for number, folder in reversed(desk.state.written.items())
             ],
             "blocked": [
-                self._item(file) for file in self._waiting() if file.id not in {one.id for one in desk.ready()}
+                self._item(file) | {"unready": self._unready(file)}
+                for file in self._waiting()
+                if file.id not in {one.id for one in desk.ready()}
             ],
         }
 

@@ -8,24 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from glassine.desk.events import DeskEvent, Person
+from glassine.desk.phrases import PHRASES
 
 Decision = Literal["approve", "changes", "reject"]
-DECISIONS: dict[str, str] = {"approve": "Approve", "changes": "Ask for changes", "reject": "Reject"}
+DECISIONS = PHRASES["decisions"]
 
 Status = Literal[
     "waiting", "conflict", "approved", "changes", "rejected", "signed", "released", "returned", "withdrawn"
 ]
-WORDS: dict[Status, str] = {
-    "waiting": "To check",
-    "conflict": "Votes differ",
-    "approved": "Approved, not signed",
-    "changes": "Changes agreed",
-    "rejected": "Rejected",
-    "signed": "Signed, not yet written",
-    "released": "Released",
-    "returned": "With the analyst",
-    "withdrawn": "Withdrawn",
-}
+WORDS = PHRASES["statuses"]
 
 
 class InvalidEventError(Exception):

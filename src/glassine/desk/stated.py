@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from glassine.desk.folder import Folder
+from glassine.desk.phrases import PHRASES
 from glassine.errors import DeskError, RefusedActionError
 
 
@@ -27,35 +28,26 @@ class StatedField:
 
 
 CELLS = ("tree", "rule", "ensemble", "additive", "surrogate")
+WORDS = PHRASES["stated"]
 STATED: dict[str, StatedField] = {
-    "one_record_per_person": StatedField("--one-record-per-person", "flag", "No person has several training records."),
-    "unweighted": StatedField("--unweighted", "flag", "No weights were used in training."),
-    "public_cuts": StatedField(
-        "--public-cuts", "flag", "All cut points were fixed without the training data.", of=CELLS
-    ),
-    "stated_leaf": StatedField("--stated-leaf", "number", "Fewest training records of any leaf or rule", of=CELLS),
-    "stated_step": StatedField(
-        "--stated-step", "number", "Step to whose multiples published counts are rounded", of=CELLS
-    ),
-    "n": StatedField("--n", "number", "Training records", of=("regression", "ensemble")),
-    "base_rate": StatedField(
-        "--base-rate", "share", "Share of the rarer of two classes, such as 0.1", of=("ensemble",)
-    ),
-    "learning_rate": StatedField(
-        "--learning-rate", "share", "Learning rate of boosted trees", most=1.0, of=("ensemble",)
-    ),
+    "one_record_per_person": StatedField("--one-record-per-person", "flag", WORDS["one_record_per_person"]),
+    "unweighted": StatedField("--unweighted", "flag", WORDS["unweighted"]),
+    "public_cuts": StatedField("--public-cuts", "flag", WORDS["public_cuts"], of=CELLS),
+    "stated_leaf": StatedField("--stated-leaf", "number", WORDS["stated_leaf"], of=CELLS),
+    "stated_step": StatedField("--stated-step", "number", WORDS["stated_step"], of=CELLS),
+    "n": StatedField("--n", "number", WORDS["n"], of=("regression", "ensemble")),
+    "base_rate": StatedField("--base-rate", "share", WORDS["base_rate"], of=("ensemble",)),
+    "learning_rate": StatedField("--learning-rate", "share", WORDS["learning_rate"], most=1.0, of=("ensemble",)),
     "family": StatedField(
         "--family",
         "choice",
-        "Family of the outcome",
+        WORDS["family"],
         ("gaussian", "binomial", "poisson", "gamma", "cox", "multinomial"),
         of=("regression",),
     ),
-    "errors": StatedField(
-        "--errors", "choice", "What standard errors follow from", ("model", "robust"), of=("regression",)
-    ),
-    "settings_tried": StatedField("--settings-tried", "number", "Settings among which one was chosen on the data"),
-    "domain": StatedField("--domain", "file", "File of the folder that holds the public cut points", of=CELLS),
+    "errors": StatedField("--errors", "choice", WORDS["errors"], ("model", "robust"), of=("regression",)),
+    "settings_tried": StatedField("--settings-tried", "number", WORDS["settings_tried"]),
+    "domain": StatedField("--domain", "file", WORDS["domain"], of=CELLS),
 }
 """What an analyst can state, by field of the form."""
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from glassine.attacks.outcome import About, Below, Hidden, ShownCount
 from glassine.auditing.api import audit
 from glassine.auditing.criterion import Check
 from glassine.auditing.findings import Findings
@@ -30,6 +31,7 @@ LEAVES = (0, 2, 5, 10, 20, 50, 100, 200)
 COUNTS: tuple[Literal["keep", "coarsen", "remove"], ...] = ("keep", "coarsen", "remove")
 """With the model as trained, 25 settings."""
 SAID = {"keep": "kept", "coarsen": "rounded", "remove": "removed"}
+UNKNOWN = "not known"
 
 
 def main() -> None:
@@ -101,37 +103,60 @@ def _revealed(findings: Findings) -> dict[str, Any]:
     """Return what a copy reveals, in figures of its audit: the size of its smallest leaf or rule, and who is named."""
     finding = findings.value("parts") if "parts" in findings.measured else None
     parts = () if finding is None else finding.parts
-    sizes = [part.size for part in parts if isinstance(part.size, int)]
     named = next((check for check in findings.checks if check.rule == "named_by_thresholds"), None)
     return {
-        "leaf": f"{min(sizes):,}" if sizes and len(sizes) == findings.model.n_parts else "not known",
-        "named": "not known" if named is None else count_of(named),
+        "leaf": smallest_of([part.size for part in parts]) if len(parts) == findings.model.n_parts else UNKNOWN,
+        "named": "not judged by this policy" if named is None else count_of(named),
         # Of the record that is exposed most; None where possible records cannot be counted.
         "bits": max((part.bits_learned for part in parts if part.bits_learned is not None), default=None),
     }
+
+
+def smallest_of(sizes: Sequence[ShownCount | None]) -> str:
+    """Return the fewest records of a leaf or rule, as a report may show it; a suppressed count is that of a record.
+
+    Examples
+    --------
+    >>> smallest_of([12, Below(10), Hidden()]), smallest_of([12, 40]), smallest_of([12, None])
+    ('1 to 9, suppressed', '12', 'not known')
+    """
+    if not sizes or None in sizes:
+        return UNKNOWN
+    limits = [size.below for size in sizes if isinstance(size, Below)]
+    if limits:
+        return f"1 to {min(limits) - 1:,}, suppressed"
+    if any(isinstance(size, Hidden) for size in sizes):
+        return "suppressed"
+    counts = [size.about if isinstance(size, About) else size for size in sizes if isinstance(size, int | About)]
+    return f"{'about ' if any(isinstance(size, About) for size in sizes) else ''}{min(counts):,}"
 
 
 def count_of(check: Check) -> str:
     """Return what a check counted, as a report may show it: exact, rounded, suppressed, or not known."""
     count = check.measured
     if count is None:
-        return "not known"
+        return UNKNOWN
     return f"{count:,.0f}" if isinstance(count, int | float) else str(count)
 
 
 def _measured(model: PublishedModel, on: Sample) -> dict[str, Any]:
-    """Return how well a model predicts the records, in a figure and in words; None and empty without records."""
+    """Return how well a model predicts the records: a value, and in words; None and empty without records."""
     if on.data is None:
-        return {"quality": None, "predicts": ""}
+        return {"quality": None, "measure": "", "figure": "", "beside": ""}
     try:
         name, values = next(iter(quality(model, on.data, str(on.target)).items()))
     except GlassineError as error:
-        return {"quality": None, "predicts": str(error)}
+        return {"quality": None, "measure": "", "figure": "not measured", "beside": str(error)}
     said, baseline = (
-        "not known" if one is None else f"{one:.1%}" if name == "accuracy" else f"{one:.3f}"
+        UNKNOWN if one is None else f"{one:.1%}" if name == "accuracy" else f"{one:.3f}"
         for one in (values["value"], values["baseline"])
     )
-    return {"quality": values["value"], "predicts": f"{NAMES[name]} {said}; without any column {baseline}"}
+    return {
+        "quality": values["value"],
+        "measure": NAMES[name],
+        "figure": said,
+        "beside": f"{baseline} without any column",
+    }
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from jinja2.ext import Extension
 from markupsafe import escape
 
 from glassine.desk.folder import read_own
+from glassine.desk.phrases import PHRASES, PLACE, filled
 from glassine.errors import DeskError, quoted
 
 NAME = "texts.toml"
@@ -29,7 +30,6 @@ LITERAL = re.compile(r'"( ?)([^"\\{}]*?)( ?)"')
 """A string of an expression, such as the label of a field."""
 IN_WORDS = re.compile(r"[A-Z][a-z]|.* .*[A-Za-z]{2}|.*[A-Za-z]{2}.* ")
 """What such a string is that people read: it has a capital or a space; names of fields and filters have neither."""
-PLACE = re.compile(r"\{(\d+)\}")
 
 
 def replaced(source: str, say: Callable[[str], str]) -> str:
@@ -82,7 +82,7 @@ def _templates() -> Iterator[str]:
 
 @cache
 def desk_texts() -> tuple[str, ...]:
-    """Return the texts of the desk's pages, each once, in the order of the pages."""
+    """Return the texts of the desk, each once: those of the pages, in their order, then those that no page has."""
     texts: dict[str, None] = {}
 
     def say(text: str) -> str:
@@ -91,7 +91,32 @@ def desk_texts() -> tuple[str, ...]:
 
     for name in _templates():
         replaced(files("glassine.desk").joinpath("templates", name).read_text(encoding="utf-8"), say)
+    for table in PHRASES.values():
+        texts.update(dict.fromkeys(table.values()))
     return tuple(texts)
+
+
+class Saying:
+    """Says a text of the desk as an organization has it, with values in it.
+
+    Parameters
+    ----------
+    texts : mapping of str to str
+        Texts that are replaced, by the text of the desk.
+
+    Examples
+    --------
+    >>> Saying({"{1} files wait": "Es warten {1}."})("{1} files wait", 3)
+    'Es warten 3.'
+    """
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = texts
+
+    def __call__(self, text: str, *values: object) -> str:
+        """Return a text; one that is not of the desk, such as a policy's name, as it is."""
+        other = self.texts.get(text, text)
+        return filled(other, *values) if values else other
 
 
 def read_texts(folder: Path) -> dict[str, str]:
@@ -129,9 +154,9 @@ def read_texts(folder: Path) -> dict[str, str]:
     return values
 
 
-def with_texts(environment: Environment, texts: Mapping[str, str]) -> Environment:
-    """Return an environment whose pages have other texts; both share their filters and loaders."""
-    if not texts:
+def with_texts(environment: Environment, say: Saying) -> Environment:
+    """Return an environment whose pages have other texts; both share their globals and loaders."""
+    if not say.texts:
         return environment
 
     class Texts(Extension):
@@ -139,9 +164,11 @@ def with_texts(environment: Environment, texts: Mapping[str, str]) -> Environmen
 
         def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
             """Return the template with the texts of the organization."""
-            return replaced(source, lambda text: texts.get(text, text)) if name in set(_templates()) else source
+            return replaced(source, say) if name in set(_templates()) else source
 
-    return environment.overlay(extensions=[Texts], cache_size=400)
+    made = environment.overlay(extensions=[Texts], cache_size=400)
+    made.filters = {**environment.filters, "said": say}
+    return made
 
 
 def main() -> None:

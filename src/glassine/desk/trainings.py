@@ -19,11 +19,13 @@ from glassine.desk.desk import Desk
 from glassine.desk.desk_record import TRAINED
 from glassine.desk.folder import NOT_FOLLOWED, OWN, one_component, open_regular
 from glassine.desk.form_values import text_of
+from glassine.desk.phrases import PHRASES
 from glassine.desk.rooms import try_lock
 from glassine.desk.workers import Done, Job, StoppedJobError
 from glassine.errors import DeskError, GlassineError, RefusedActionError
 
-FITS = {"tree": "Decision tree", "rule-list": "Rule list", "additive": "Additive model"}
+FITS = PHRASES["fits"]
+"""Kinds of models that the desk trains, as pages call them."""
 MODEL, CERTIFICATE = "model.json", "certificate.json"
 MOST = 256_000_000
 """Bytes of a model that a worker may have written."""

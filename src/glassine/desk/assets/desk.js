@@ -1,5 +1,8 @@
 // The desk in the browser: fragments from its own server, actions as JSON with the token of this tab.
 const screen = document.getElementById("screen");
+const texts = JSON.parse(document.getElementById("texts").textContent);
+// What the desk says: texts.toml has the words.
+const text = (name, ...values) => texts[name].replace(/\{(\d+)\}/g, (_, place) => values[place - 1]);
 const said = document.getElementById("said");
 const keys = document.getElementById("keys");
 const single = document.getElementById("single");
@@ -13,10 +16,10 @@ const token = () => sessionStorage.getItem("token");
 const route = () => location.hash.replace(/^#\/?/, "") || "queue";
 let lasts = 0;
 // Shown until the next press after it could be read, so that nobody has to be fast.
-const say = text => {
+const say = words => {
   said.textContent = "";
-  said.textContent = text;
-  said.className = text ? "said-now" : "unseen";
+  said.textContent = words;
+  said.className = words ? "said-now" : "unseen";
   lasts = Date.now() + 1500;
 };
 document.addEventListener("pointerdown", () => { if (Date.now() > lasts) said.className = "unseen"; });
@@ -30,21 +33,21 @@ async function ask(method, path, body) {
   }
   const answer = await fetch(`/api/${path}`, {method, headers, body});
   if (answer.ok) return answer;
-  let problem = {detail: `The desk answered ${answer.status}.`};
+  let problem = {detail: text("answered", answer.status)};
   try { problem = await answer.json(); } catch { /* no JSON */ }
   throw Object.assign(new Error(problem.detail), {status: answer.status, field: problem.field || ""});
 }
 
-function stop(title, text) {
+function stop(title, words) {
   lost = true;
   const part = document.createElement("main");
   part.id = "main";
   part.className = "single-column";
   part.innerHTML = '<section class="verdict inconclusive"><div><h2></h2><p class="why"></p></div></section>';
   part.querySelector("h2").textContent = title;
-  part.querySelector("p").textContent = text;
+  part.querySelector("p").textContent = words;
   screen.replaceChildren(part);
-  say(text);
+  say(words);
   said.className = "unseen";
 }
 
@@ -56,13 +59,13 @@ async function begin() {
       method: "POST", headers: {"content-type": "application/json"}, body: JSON.stringify({code}),
     });
     if (!answer.ok) {
-      stop("This address was used already", "It works once, for one minute. If you did not open it yourself, somebody else did: end the desk, and start it again.");
+      stop(text("used"), text("used_by"));
       return;
     }
     sessionStorage.setItem("token", (await answer.json()).token);
   }
   if (!token()) {
-    stop("No session in this tab", "Start glassine desk again: it opens a tab of its own.");
+    stop(text("absent"), text("open"));
     return;
   }
   single.checked = localStorage.getItem("single") !== "no";
@@ -112,11 +115,11 @@ function restore() {
 
 async function show(moved) {
   const wanted = route();
-  let text;
+  let drawn;
   try {
-    text = await (await ask("GET", wanted)).text();
+    drawn = await (await ask("GET", wanted)).text();
   } catch (error) {
-    if (error.status === 401) stop("The session ended", "Start glassine desk again.");
+    if (error.status === 401) stop(text("ended"), text("again"));
     else if (wanted !== "queue" && error.status === 404) location.hash = "#/queue";
     else say(error.message);
     return;
@@ -135,7 +138,7 @@ async function show(moved) {
   if (same && !screen.moveBefore && kept.some(one => one.querySelector("iframe"))) return;
   const before = [...screen.childNodes];
   const fresh = document.createElement("template");
-  fresh.innerHTML = text;
+  fresh.innerHTML = drawn;
   const places = new Map(kept.map(one => [one, fresh.content.getElementById(one.id)]));
   screen.append(fresh.content);
   if (same) {
@@ -157,7 +160,7 @@ async function show(moved) {
   if (first) history.replaceState(null, "", first.getAttribute("href"));
   restore();
   shown = route();
-  document.title = `${screen.querySelector("h1").textContent} – Glassine desk`;
+  document.title = text("title", screen.querySelector("h1").textContent);
   if (same) {
     const again = at && screen.querySelector(at);
     if (again) {
@@ -188,8 +191,8 @@ function running(jobs) {
     const button = document.createElement("button");
     words.textContent = job.said;
     button.type = "button";
-    button.textContent = "Stop";
-    button.setAttribute("aria-label", `Stop: ${job.said}`);
+    button.textContent = text("stop");
+    button.setAttribute("aria-label", text("stop_job", job.said));
     button.dataset.end = job.id;
     row.append(words, button);
     return row;
@@ -207,8 +210,8 @@ async function pulse(first) {
     if (head && next !== head) await show(false);
     head = next;
   } catch (error) {
-    if (error.status === 401) stop("The session ended", "Start glassine desk again.");
-    else if (error.status === undefined) stop("The desk was closed", "Start glassine desk again. What you decided is recorded.");
+    if (error.status === 401) stop(text("ended"), text("again"));
+    else if (error.status === undefined) stop(text("closed"), text("kept"));
   }
 }
 
@@ -230,8 +233,8 @@ async function fill(form, button) {
   alert.textContent = "";
   say(form.dataset.said);
   try {
-    const text = await (await ask("POST", form.dataset.fill, values(form, button))).text();
-    document.getElementById(form.dataset.into).innerHTML = text;
+    const drawn = await (await ask("POST", form.dataset.fill, values(form, button))).text();
+    document.getElementById(form.dataset.into).innerHTML = drawn;
     say("");
   } catch (error) {
     say("");
@@ -267,8 +270,8 @@ screen.addEventListener("submit", async event => {
       drafts.delete(key(form));
       form.removeAttribute("data-post");
     }
-    say((button && button.dataset.said) || form.dataset.said || "Done.");
-    if (answer.folder) say(`Written: ${answer.folder}.`);
+    say((button && button.dataset.said) || form.dataset.said || text("done"));
+    if (answer.folder) say(text("written", answer.folder));
     await show(false);
   } catch (error) {
     // The screen may have been drawn again meanwhile, and will be: the message stays until the next press.
@@ -305,25 +308,25 @@ const actions = {
   async load(button) {
     const {into, load, said: words} = button.dataset;
     if (words) say(words);
-    const text = await (await ask("GET", load)).text();
+    const drawn = await (await ask("GET", load)).text();
     // Looked up afterwards: the screen may have been drawn again meanwhile.
     const target = document.getElementById(into);
-    if (target) target.innerHTML = text;
+    if (target) target.innerHTML = drawn;
     if (words) say("");
   },
   async report(button) {
     const frame = document.createElement("iframe");
     frame.setAttribute("sandbox", "allow-scripts");
-    frame.title = "Report of the desk";
+    frame.title = text("report");
     frame.className = "report";
     frame.src = await ticket({what: "report", file: button.dataset.report});
     document.getElementById("content").replaceChildren(frame);
   },
   async drawing(button) {
-    say("The model is being drawn.");
+    say(text("drawing"));
     const frame = document.createElement("iframe");
     frame.setAttribute("sandbox", "");
-    frame.title = "Drawing of the model";
+    frame.title = text("drawn");
     frame.className = "report drawing";
     frame.addEventListener("load", () => say(""), {once: true});
     frame.src = await ticket({what: "drawing", file: button.dataset.drawing, copy: button.dataset.copy});
@@ -331,21 +334,21 @@ const actions = {
   },
   async end(button) {
     await ask("DELETE", `jobs/${button.dataset.end}`);
-    say("Stopped.");
+    say(text("stopped"));
   },
   async image(button) {
     const image = document.createElement("img");
-    image.alt = "The submitted image";
+    image.alt = text("image");
     image.className = "submitted";
     image.src = await ticket({what: "image", file: button.dataset.image});
     document.getElementById("content").replaceChildren(image);
   },
   async record(button) { download(await ticket({what: "record", audience: button.dataset.record})); },
   async evidence(button) {
-    say("The evidence is being written.");
+    say(text("evidence"));
     const value = id => document.getElementById(id).value;
     download(await ticket({what: "evidence", file: value(button.dataset.evidence), form: value("evidence-form")}));
-    say("The evidence was downloaded.");
+    say(text("downloaded"));
   },
   async reply(button) { download(await ticket({what: "reply", file: button.dataset.reply})); },
   async training(button) { download(await ticket({what: "training", key: button.dataset.training})); },
@@ -427,5 +430,5 @@ window.addEventListener("resize", () => {
 window.addEventListener("hashchange", () => { if (!lost) show(true); });
 document.addEventListener("visibilitychange", pulse);
 
-export {ask, say, screen, show, ticket};
+export {ask, say, screen, show, text, ticket};
 begin();

@@ -1,12 +1,12 @@
 // The workbench: files that are dropped, the slider, the dial and the editor.
-import {ask, say, screen, show, ticket} from "/assets/desk.js";
+import {ask, say, screen, show, text, ticket} from "/assets/desk.js";
 
 async function send(files) {
   for (const file of files) {
-    say(`${file.name} is being copied into the folder.`);
+    say(text("copying", file.name));
     try {
       await ask("PUT", `files/${encodeURIComponent(file.name)}`, file);
-      say(`${file.name} is in the folder.`);
+      say(text("copied", file.name));
     } catch (error) { say(error.message); }
   }
 }
@@ -33,7 +33,7 @@ function stop(drawn) {
   for (const part of screen.querySelectorAll("[data-show]")) part.textContent = values[part.dataset.show];
   screen.querySelector("#stop-why").textContent = values.why;
   trade(rows, values);
-  slider.setAttribute("aria-valuetext", `${values.verdict}, ${values.parts} leaves or rules${values.predicts ? `, ${values.predicts}` : ""}`);
+  slider.setAttribute("aria-valuetext", [text("parts", values.verdict, values.parts), values.figure].filter(Boolean).join(", "));
 }
 
 const round = value => Number(value.toPrecision(3)).toLocaleString("en");
@@ -50,13 +50,13 @@ function trade(rows, now) {
   };
   const [left, right, across] = range("bits"), [low, high, up] = range("quality");
   const x = row => 60 + 360 * across(row.bits), y = row => 200 - 180 * up(row.quality);
-  const svg = mark("svg", {class: "chart trade", viewBox: "0 -10 430 262", role: "img", "aria-label": `${place.dataset.title}: ${some.length}`});
+  const svg = mark("svg", {class: "chart trade", viewBox: "0 -10 430 262", role: "img", "aria-label": text("chart", place.dataset.title, some.length)});
   svg.append(mark("path", {class: "axisline", fill: "none", d: "M60 14V200H424"}));
-  const text = (words, values) => { const part = mark("text", values); part.textContent = words; svg.append(part); };
-  for (const value of new Set([low, high])) text(round(value), {class: "tick end", x: 54, y: 204 - 180 * up(value)});
-  for (const value of new Set([left, right])) text(round(value), {class: "tick mid", x: 60 + 360 * across(value), y: 218});
-  text(place.dataset.across, {class: "tick end", x: 424, y: 242});
-  text(place.dataset.up, {class: "tick", x: 4, y: 10});
+  const label = (words, values) => { const part = mark("text", values); part.textContent = words; svg.append(part); };
+  for (const value of new Set([low, high])) label(some.find(row => row.quality === value).figure, {class: "tick end", x: 54, y: 204 - 180 * up(value)});
+  for (const value of new Set([left, right])) label(round(value), {class: "tick mid", x: 60 + 360 * across(value), y: 218});
+  label(place.dataset.across, {class: "tick end", x: 424, y: 242});
+  label(place.dataset.up, {class: "tick", x: 4, y: 10});
   for (const row of some) svg.append(mark("circle", {class: "stop", cx: x(row), cy: y(row), r: 4}));
   if (some.includes(now)) svg.append(mark("circle", {class: "ring", cx: x(now), cy: y(now), r: 9}));
   place.replaceChildren(svg);
@@ -66,7 +66,7 @@ function dial() {
   const field = screen.querySelector("[data-epsilon]");
   if (!field) return;
   const epsilon = Number(field.value);
-  const right = epsilon > 0 ? `${Math.round(100 / (1 + Math.exp(-epsilon)))}%` : "unknown";
+  const right = epsilon > 0 ? `${Math.round(100 / (1 + Math.exp(-epsilon)))}%` : text("unknown");
   screen.querySelector("#guess").textContent = right;
   const rows = [...screen.querySelectorAll("[data-simulated]")];
   const off = row => Math.abs(Math.log(Number(row.dataset.simulated) / epsilon));
@@ -74,17 +74,17 @@ function dial() {
   for (const row of rows) row.toggleAttribute("data-nearest", row === nearest);
   const tile = screen.querySelector("#simulated");
   if (tile) {
-    tile.querySelector("b").textContent = nearest ? nearest.cells[1].textContent : "unknown";
-    tile.querySelector("[data-at]").textContent = nearest ? `at epsilon ${nearest.dataset.simulated}` : "";
+    tile.querySelector("b").textContent = nearest ? nearest.cells[1].textContent : text("unknown");
+    tile.querySelector("[data-at]").textContent = nearest ? text("at_epsilon", nearest.dataset.simulated) : "";
   }
-  screen.querySelector("#spend").textContent = `Spend ${epsilon > 0 ? field.value : "…"} and train`;
+  screen.querySelector("#spend").textContent = text("spend", epsilon > 0 ? field.value : "…");
 }
 
 const sure = new Set();
 
 function confirm() {
   for (const one of screen.querySelectorAll("[data-seen]")) {
-    if (sure.has(`${one.dataset.file}:${one.dataset.seen}`)) one.textContent = "Show it, and mark it “seen in the data” for good";
+    if (sure.has(`${one.dataset.file}:${one.dataset.seen}`)) one.textContent = text("sure");
   }
 }
 
@@ -98,18 +98,19 @@ function mark(kind, values) {
 }
 
 function cuts(n) {
-  const at = key => { const text = screen.querySelector(`#${key}-${n}`)?.value.trim(); return text ? Number(text) : NaN; };
+  const at = key => { const typed = screen.querySelector(`#${key}-${n}`)?.value.trim(); return typed ? Number(typed) : NaN; };
   const lo = at("lo"), hi = at("hi"), step = at("resolution");
   const count = step > 0 ? Math.floor((hi - lo) / step + 1e-9) + 1 : NaN;
   const some = Number.isFinite(count) && count > 0;
-  screen.querySelector(`#cuts-${n}`).textContent = some ? `${count.toLocaleString("en")} cut points. Not compared with your records.` : "";
+  screen.querySelector(`#cuts-${n}`).textContent = some ? text("cuts", count.toLocaleString("en")) : "";
   const place = screen.querySelector(`#axis-${n}`);
   place.replaceChildren();
   if (!(hi > lo)) return;
   const known = screen.querySelector(`[data-bars="${n}"]`);
   const seen = known ? JSON.parse(known.textContent) : null;
   const x = value => 4 + (WIDTH - 8) * (value - lo) / (hi - lo);
-  const said = `From ${lo} to ${hi}${some ? `, ${count} cut points` : ""}${seen ? "; bars: your records" : ""}`;
+  const axis = some ? text("axis_cuts", lo, hi, count) : text("axis", lo, hi);
+  const said = seen ? text("axis_bars", axis) : axis;
   const svg = mark("svg", {viewBox: `0 0 ${WIDTH} 40`, role: "img", "aria-label": said});
   if (seen) {
     const most = Math.max(...seen.bars, 1), wide = (seen.hi - seen.lo) / seen.bars.length;
@@ -123,9 +124,9 @@ function cuts(n) {
     for (let i = 0; i < count; i += 1) svg.append(mark("path", {class: "cut", d: `M${x(lo + i * step).toFixed(1)} 21V31`}));
   } else if (some) svg.append(mark("rect", {class: "barfill", x: 4, width: WIDTH - 8, y: 23, height: 6}));
   for (const [anchor, value] of [["start", lo], ["end", hi]]) {
-    const text = mark("text", {class: "axistext", x: anchor === "start" ? 2 : WIDTH - 2, y: 39, "text-anchor": anchor});
-    text.textContent = value;
-    svg.append(text);
+    const label = mark("text", {class: "axistext", x: anchor === "start" ? 2 : WIDTH - 2, y: 39, "text-anchor": anchor});
+    label.textContent = value;
+    svg.append(label);
   }
   place.append(svg);
 }
@@ -155,12 +156,12 @@ document.addEventListener("click", async event => {
       await show(false);
     } else if ("ledger" in button.dataset) {
       await ask("POST", "work/ledger", {ledger: screen.querySelector("#w-ledger").value});
-      say("The ledger was read.");
+      say(text("ledger"));
       await show(false);
     } else if (button.dataset.editor) {
       const frame = document.createElement("iframe");
       frame.setAttribute("sandbox", "allow-scripts");
-      frame.title = "Editor of the model";
+      frame.title = text("editor");
       frame.className = "report";
       frame.dataset.file = button.dataset.editor;
       frame.src = await ticket({what: "editor", file: button.dataset.editor});
@@ -174,7 +175,7 @@ window.addEventListener("message", async event => {
   if (!frame || event.source !== frame.contentWindow || typeof event.data?.edited !== "string") return;
   try {
     const answer = await (await ask("POST", "work/edit", {file: frame.dataset.file, model: event.data.edited})).json();
-    say(`Written: ${answer.written}.`);
+    say(text("written", answer.written));
   } catch (error) { say(error.message); }
 });
 
