@@ -278,16 +278,22 @@ def contributions_html(local: Contributions) -> str:
         most = max((abs(value) for _, _, value in parts), default=0.0) or 1.0
         lines = "".join(
             f"<tr><td>{plain(short(name, 40))}</td><td>{plain(short(label, 40))}</td>"
-            f'<td style="text-align:right">{value:+.4f}</td><td>{_bar(value / most)}</td></tr>'
+            f'<td style="text-align:right">{_signed(value)}</td><td>{_bar(value / most)}</td></tr>'
             for name, label, value in parts
         )
         total = local.scores[row, 0]
         out.append(
-            f"<table><caption>Record {row}: intercept {local.intercept[0]:+.4f}, score {total:+.4f}</caption>"
+            f'<table><caption style="text-align:left;white-space:nowrap">Record {row}: intercept '
+            f"{_signed(local.intercept[0])}, score {_signed(total)}</caption>"
             f"<thead><tr><th>term</th><th>bin</th><th>adds</th><th></th></tr></thead><tbody>{lines}</tbody></table>"
         )
     left = len(local) - SHOWN_RECORDS
     return "".join(out) + (f"<p>{left} more records.</p>" if left > 0 else "")
+
+
+def _signed(value: float) -> str:
+    """Return a score with its sign; what rounds to 0 has none."""
+    return f"{value:+.4f}" if abs(value) >= 5e-5 else "0"
 
 
 def _bar(share: float) -> str:

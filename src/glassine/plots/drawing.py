@@ -277,7 +277,7 @@ def draw_contributions(model: AdditiveModel, record: Record, *, output: int = 0)
     """
     added = model.contributions(columns_of(record)).record(0, output)
     rows = [Coefficient(name=f"{short(name, 16)}: {label}", value=value, error=None) for name, label, value in added]
-    return SvgDrawing.of(draw_forest(rows, "What each term adds to the score of the record"))
+    return SvgDrawing.of(draw_forest(rows, "What each term adds to the score of the record", stems=True))
 
 
 def draw_coefficients(model: RegressionModel, *, output: int = -1) -> SvgDrawing:

@@ -239,7 +239,7 @@ def _for_checkers(result: Any, audience: Audience) -> Shown:
 
 def _plain(result: Any, audience: Audience) -> Shown:
     """Return the figures of a result as a table."""
-    rows = tuple(Row(name=_words(name), cells=(_figure(entry),)) for name, entry in _figures(result))
+    rows = tuple(Row(name=_named(name), cells=(_figure(entry),)) for name, entry in _figures(result))
     table = Table(caption="Figures", columns=heads("Figure", figures=("Value",)), rows=rows)
     first = (type(result).__doc__ or "").strip().partition("\n")[0]
     return Shown(title=_words(type(result).__name__), lead=first, blocks=(table,))
@@ -271,7 +271,14 @@ def _figures(result: Any) -> Iterator[tuple[str, object]]:
 def _figure(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}" if math.isfinite(value) else "none"
-    return wording.clean(f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return wording.clean(f"{value:,}" if isinstance(value, int) else str(value))
+
+
+def _named(name: str) -> str:
+    """Return the name of a figure in words: a number of things is called by them."""
+    return "Records" if name == "n" else _words(name.removeprefix("n_"))
 
 
 def _words(name: str) -> str:

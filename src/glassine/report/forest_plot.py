@@ -25,8 +25,11 @@ class Coefficient:
     error: float | None
 
 
-def draw_forest(rows: Sequence[Coefficient], title: str, *, narrow: bool = False) -> Markup:
-    """Return the forest plot of the first coefficients, one row each, on one scale; on a phone, with shorter names."""
+def draw_forest(rows: Sequence[Coefficient], title: str, *, narrow: bool = False, stems: bool = False) -> Markup:
+    """Return the forest plot of the first coefficients, one row each, on one scale; on a phone, with shorter names.
+
+    With ``stems``, a line reaches from 0 to each value: of what is added up, in place of intervals.
+    """
     names, width = (PHONE_NAMES, PHONE) if narrow else (NAMES, WIDTH)
     drawn = [row for row in rows[:MOST] if abs(row.value) < 1e12]
     reach = [(row.error or 0.0) * QUANTILE for row in drawn]
@@ -54,8 +57,10 @@ def draw_forest(rows: Sequence[Coefficient], title: str, *, narrow: bool = False
         pieces.append(
             element("text", short(row.name, 15 if narrow else 30), class_="tick end", x=axes.left - 8, y=y, dy=4)
         )
-        if row.error is not None:
-            ends_of = (axes.x(row.value - half), axes.x(row.value + half))
+        if stems or row.error is not None:
+            ends_of = (
+                (axes.x(0.0), axes.x(row.value)) if stems else (axes.x(row.value - half), axes.x(row.value + half))
+            )
             pieces.append(
                 element("line", stroke="currentColor", stroke_width=1.5, x1=ends_of[0], x2=ends_of[1], y1=y, y2=y)
             )

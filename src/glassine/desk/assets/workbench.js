@@ -49,12 +49,12 @@ function trade(rows, now) {
     return [lo, hi, value => (value - lo + room) / (hi - lo + 2 * room)];
   };
   const [left, right, across] = range("bits"), [low, high, up] = range("quality");
-  const x = row => 60 + 360 * across(row.bits), y = row => 200 - 180 * up(row.quality);
+  const x = row => 80 + 340 * across(row.bits), y = row => 200 - 180 * up(row.quality);
   const svg = mark("svg", {class: "chart trade", viewBox: "0 -10 430 262", role: "img", "aria-label": text("chart", place.dataset.title, some.length)});
-  svg.append(mark("path", {class: "axisline", fill: "none", d: "M60 14V200H424"}));
+  svg.append(mark("path", {class: "axisline", fill: "none", d: "M80 14V200H424"}));
   const label = (words, values) => { const part = mark("text", values); part.textContent = words; svg.append(part); };
-  for (const value of new Set([low, high])) label(some.find(row => row.quality === value).figure, {class: "tick end", x: 54, y: 204 - 180 * up(value)});
-  for (const value of new Set([left, right])) label(round(value), {class: "tick mid", x: 60 + 360 * across(value), y: 218});
+  for (const value of new Set([low, high])) label(some.find(row => row.quality === value).figure, {class: "tick end", x: 74, y: 204 - 180 * up(value)});
+  for (const value of new Set([left, right])) label(round(value), {class: "tick mid", x: 80 + 340 * across(value), y: 218});
   label(place.dataset.across, {class: "tick end", x: 424, y: 242});
   label(place.dataset.up, {class: "tick", x: 4, y: 10});
   for (const row of some) svg.append(mark("circle", {class: "stop", cx: x(row), cy: y(row), r: 4}));

@@ -707,6 +707,8 @@
     });
     return text + JSON.stringify(state.edits) + data.pieces[data.terms.length + 1];
   }
+  // Inside the desk, the button writes a file into its folder.
+  if (window.parent !== window) document.getElementById("export").textContent = "Write a new file";
   pressed("export", function () {
     if (window.parent !== window) {
       // Inside the desk, which writes the file: a frame without an origin may not.
