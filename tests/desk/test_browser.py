@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Domain, Integer, as_model
 from glassine.desk import Desk
+from glassine.desk.releasing import record_of
 from glassine.formats import write_model
 from tests.desk.conftest import choose, decide
 from tests.desk.desks import BERG, LIND, OKAFOR, SMALL_RULES, approve, bound, within
@@ -180,6 +181,25 @@ def test_the_address_works_once(folder: Path, open_desk: Any, browser: Any) -> N
     assert all(url.startswith((served.url, "about:")) for url in asked)
     within(lambda: not served.thread.is_alive())
     page.wait_for_selector("text=The desk was closed")
+
+
+def test_a_lost_answer_does_not_close_the_page(folder: Path, open_desk: Any) -> None:
+    page, _ = open_desk(folder)
+    page.wait_for_selector("#verdict:not(:has-text('Being audited'))")
+    lost: list[str] = []
+
+    def lose(route: Any) -> None:
+        if len(lost) == 2:
+            route.continue_()
+            return
+        lost.append(route.request.url)
+        route.abort()
+
+    page.route("**/api/desk", lose)
+    page.wait_for_timeout(3500)
+    assert len(lost) == 2
+    (folder / "more.txt").write_text(SMALL_RULES)
+    page.wait_for_selector(".queue a:has-text('more.txt')")
 
 
 def some_files(folder: Path) -> None:
@@ -532,7 +552,7 @@ def test_every_screen_meets_the_rules_of_accessibility(folder: Path, open_desk: 
     served.app.workbench.trainings._tried.add("b")  # As if the folder had no room for it
     for desk in (Desk(folder, OKAFOR), Desk(folder, BERG)):
         desk.scan()
-        approve(desk, "table.csv", reason="looked at")
+        approve(desk, "table.csv", reason="looked at every cell, and at what its neighbors say; " * 4)
     desk.turn(*bound(desk, "withdrawn.txt", action="withdraw"))
     # One that a killed desk left, one that is kept, and one that failed.
     desk.record("charged", {**begun, "key": "a", "phase": "begun"})
@@ -573,4 +593,11 @@ def test_every_screen_meets_the_rules_of_accessibility(folder: Path, open_desk: 
                 broken[name, width, scheme] = found
             if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
                 broken[name, width, "scrolls sideways"] = True
+    record = served.app.screens.record_page(record_of(desk.refresh(), desk, "checkers"))
+    released = page.context.new_page()
+    released.set_content(record)
+    for width, _ in SIZES:
+        released.set_viewport_size({"width": width, "height": 900})
+        if released.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            broken["record.html", width, "scrolls sideways"] = True
     assert broken == {}

@@ -199,11 +199,16 @@ function running(jobs) {
   }));
 }
 
+// One lost answer, such as while the network of the computer changes, does not close the page.
+const MOST_LOST = 3;
+let unanswered = 0;
+
 async function pulse(first) {
   // The state comes before the screen that shows it: what changes in between is drawn at the next pulse.
   if (lost || (document.hidden && first !== true)) return;
   try {
     const now = await (await ask("GET", "desk")).json();
+    unanswered = 0;
     running(now.jobs);
     const next = `${now.head}-${now.waiting}`;
     if (now.fault) say(now.fault);
@@ -211,7 +216,7 @@ async function pulse(first) {
     head = next;
   } catch (error) {
     if (error.status === 401) stop(text("ended"), text("again"));
-    else if (error.status === undefined) stop(text("closed"), text("kept"));
+    else if (error.status === undefined && (unanswered += 1) >= MOST_LOST) stop(text("closed"), text("kept"));
   }
 }
 
