@@ -23,6 +23,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Domain, Real, as_model
+from glassine.desk.pages import environment
+from glassine.desk.phrases import PHRASES
 from glassine.formats import write_model
 
 RULES = "if [age <= {cut}.5] then [true] ([23 ; 41] examples)\nelse [false] ([520 ; 90] examples)\n"
@@ -188,6 +190,7 @@ def rows() -> list[tuple[str, float, float, str]]:
     assets = files("glassine.desk").joinpath("assets")
     weight = sum(len(one.read_bytes()) for one in assets.iterdir())
     weight += len(files("glassine.report").joinpath("templates", "report.css").read_bytes())
+    weight += len(environment().get_template("shell.html").render(texts=PHRASES["browser"]).encode())
     out.append(("page weight", weight / 1000, 300.0, "kB"))
     return out
 
