@@ -107,7 +107,7 @@ def test_the_record_of_a_release_states_the_settings_that_it_was_signed_under(fo
     digest = desk.settings.policy_digest
     assert [(one["policy"], one["policy_sha256"]) for one in shown[:2]] == [("default", digest)] * 2
     assert "policy" not in public
-    assert render(public).count("policy: <bdi>default</bdi>") == 2
+    assert render(public).count("Policy: <bdi>default</bdi>") == 2
 
 
 @pytest.mark.parametrize("foreign", ["role", "glassine"])

@@ -14,6 +14,7 @@ import pytest
 
 from benchmarks.house import MOST_WORDS, WHO_AND_HOW, comments, prose_of, room, sentences, sources, stops, texts
 from docs.generated import written
+from glassine.desk.texts import desk_texts
 from glassine.report.terms import TERMS
 from tests.repo.code_blocks import ROOT
 
@@ -111,6 +112,10 @@ def test_comments_and_proof_notes_say_who_acts() -> None:
     said = {name: comments(text) for name, (_, text) in sources(package).items()}
     said |= {note.name: prose_of(note.read_text()) for note in package.rglob("*.md")}
     assert {name: words for name, text in said.items() if (words := set(stops(text)) & WHO_AND_HOW)} == {}
+
+
+def test_texts_of_the_desk_do_without_stop_words() -> None:
+    assert not stops("\n".join(desk_texts()))
 
 
 def test_strings_have_no_more_stop_words_than_before() -> None:

@@ -114,7 +114,7 @@ class Saying:
         self.texts = texts
 
     def __call__(self, text: str, *values: object) -> str:
-        """Return a text; one that is not of the desk, such as a policy's name, as it is."""
+        """Return a text; one that is not of the desk, such as a policy's name, unchanged."""
         other = self.texts.get(text, text)
         return filled(other, *values) if values else other
 
