@@ -13,8 +13,9 @@ from glassine import Domain, Real, as_model, write_model
 from glassine.attacks.outcome import About, Below, Hidden, ShownCount
 from glassine.auditing.criterion import Check
 from glassine.auditing.policy import NAMED
+from glassine.auditing.suppression import smallest_of
 from glassine.data.labels import Sample
-from glassine.desk.stops import count_of, smallest_of, stops
+from glassine.desk.stops import count_of, stops
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from glassine.attacks.outcome import About, Below, Hidden, ShownCount
 from glassine.models.table import hidden_sizes
 
-__all__ = ["Suppression"]
+__all__ = ["Suppression", "smallest_of"]
+
+UNKNOWN = "not known"
+"""What is said of a count that nothing measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +89,22 @@ class Suppression:
         if size_:
             out.append((1.0, weight / size_))
         return tuple(out)
+
+
+def smallest_of(sizes: Sequence[ShownCount | None]) -> str:
+    """Return the fewest records of a leaf or rule, as a report may show it; a suppressed count is that of a record.
+
+    Examples
+    --------
+    >>> smallest_of([12, Below(10), Hidden()]), smallest_of([12, 40]), smallest_of([12, None])
+    ('1 to 9, suppressed', '12', 'not known')
+    """
+    if not sizes or None in sizes:
+        return UNKNOWN
+    limits = [size.below for size in sizes if isinstance(size, Below)]
+    if limits:
+        return f"1 to {min(limits) - 1:,}, suppressed"
+    if any(isinstance(size, Hidden) for size in sizes):
+        return "suppressed"
+    counts = [size.about if isinstance(size, About) else size for size in sizes if isinstance(size, int | About)]
+    return f"{'about ' if any(isinstance(size, About) for size in sizes) else ''}{min(counts):,}"

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from glassine.attacks.outcome import About, Below, Hidden, ShownCount
 from glassine.auditing.api import audit
 from glassine.auditing.criterion import Check
 from glassine.auditing.findings import Findings
 from glassine.auditing.policy import NAMED, Policy
+from glassine.auditing.suppression import UNKNOWN, smallest_of
 from glassine.data.labels import Sample
 from glassine.data.sources import read_table
 from glassine.domain import Domain
@@ -31,7 +31,6 @@ LEAVES = (0, 2, 5, 10, 20, 50, 100, 200)
 COUNTS: tuple[Literal["keep", "coarsen", "remove"], ...] = ("keep", "coarsen", "remove")
 """With the model as trained, 25 settings."""
 SAID = {"keep": "kept", "coarsen": "rounded", "remove": "removed"}
-UNKNOWN = "not known"
 
 
 def main() -> None:
@@ -110,25 +109,6 @@ def _revealed(findings: Findings) -> dict[str, Any]:
         # Of the record that is exposed most; None where possible records cannot be counted.
         "bits": max((part.bits_learned for part in parts if part.bits_learned is not None), default=None),
     }
-
-
-def smallest_of(sizes: Sequence[ShownCount | None]) -> str:
-    """Return the fewest records of a leaf or rule, as a report may show it; a suppressed count is that of a record.
-
-    Examples
-    --------
-    >>> smallest_of([12, Below(10), Hidden()]), smallest_of([12, 40]), smallest_of([12, None])
-    ('1 to 9, suppressed', '12', 'not known')
-    """
-    if not sizes or None in sizes:
-        return UNKNOWN
-    limits = [size.below for size in sizes if isinstance(size, Below)]
-    if limits:
-        return f"1 to {min(limits) - 1:,}, suppressed"
-    if any(isinstance(size, Hidden) for size in sizes):
-        return "suppressed"
-    counts = [size.about if isinstance(size, About) else size for size in sizes if isinstance(size, int | About)]
-    return f"{'about ' if any(isinstance(size, About) for size in sizes) else ''}{min(counts):,}"
 
 
 def count_of(check: Check) -> str:
