@@ -47,16 +47,16 @@ def weighted_gini(counts: Counts) -> float:
 def largest_change(n: int) -> float:
     """Return the most that adding or removing one record changes the impurity of a dataset of n records."""
     out = 0.0
-    for first in product(range(n + 1), repeat=3):
-        if sum(first) > n:
+    for a, b, c in product(range(n + 1), repeat=3):
+        if a + b + c > n:
             continue
-        counts: Counts = (*first, n - sum(first))
+        counts: Counts = (a, b, c, n - a - b - c)
         for cell, move in product(range(4), (1, -1)):
             other = list(counts)
             other[cell] += move
             if other[cell] >= 0:
-                a, b, c, d = other
-                out = max(out, abs(weighted_gini((a, b, c, d)) - weighted_gini(counts)))
+                w, x, y, z = other
+                out = max(out, abs(weighted_gini((w, x, y, z)) - weighted_gini(counts)))
     return out
 
 

@@ -240,9 +240,8 @@ def test_scores_as_large_as_noise_can_be_are_rounded_without_a_warning() -> None
 @pytest.mark.parametrize("noise", [1e4, 1e6, -1e9])
 def test_noise_in_a_bin_without_records_leaves_a_number_its_points(noise: float) -> None:
     # No prediction leaves the bounds: a unit that reached a score beyond them would leave no other bin a point.
-    term = Term(
-        bins=(NumericBins("age", (20, 40, 60)),), scores=[-20.0, 0.0, 20.0, noise, 0.0], weights=[40, 40, 40, 0.5, 0]
-    )
+    scores, sizes = np.array([-20.0, 0.0, 20.0, noise, 0.0]), np.array([40.0, 40.0, 40.0, 0.5, 0.0])
+    term = Term(bins=(NumericBins("age", (20, 40, 60)),), scores=scores, weights=sizes)
     fitted = AdditiveModel(
         attributes=("age",), terms=(term,), intercept=(50.0,), link="identity", target_bounds=(0.0, 100.0)
     )
