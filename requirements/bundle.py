@@ -134,6 +134,7 @@ by their hashes. It asks no index: pip is called with `--no-index`. It needs Pyt
 ## Start
 
 `FOLDER/bin/glassine --help` (Windows: `FOLDER\\Scripts\\glassine.exe --help`).
+`FOLDER/bin/glassine desk OUTPUTS` opens the desk on a folder of files, in the browser (Linux and macOS).
 """
 
 

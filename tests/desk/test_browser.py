@@ -490,6 +490,7 @@ def test_the_editor_saves_a_new_file_with_its_log(folder: Path, open_desk: Any) 
     page.click("text=Open the editor")
     editor = page.frame_locator("iframe.report")
     editor.locator("#zero").wait_for()
+    assert editor.locator("#export").inner_text() == "Write a new file"
     # The screen is drawn again when a file lands; the editor stays as it is.
     page.evaluate("() => { document.querySelector('h1').dataset.before = 'yes'; }")
     write_model(income_model(), folder / "later.json")
