@@ -63,6 +63,7 @@ def test_a_tree_has_copies_under_every_named_policy(
     assert made[0]["as_trained"]
     # Records are named by thresholds of the tree as it was trained; their number is rounded, and so it is words.
     # The policy of SACRO has no such check.
-    assert made[0]["named"].startswith("not judged by this policy" if policy == "sacro" else "about ")
+    assert made[0]["named"].startswith("not judged" if policy == "sacro" else "about ")
+    assert {bool(one["named_note"]) for one in made} == {policy == "sacro"}
     # What a browser reads is JSON of its own kind, without numbers that are none.
     assert all(json.dumps(one, allow_nan=False) for one in made)

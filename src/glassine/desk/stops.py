@@ -103,9 +103,12 @@ def _revealed(findings: Findings) -> dict[str, Any]:
     finding = findings.value("parts") if "parts" in findings.measured else None
     parts = () if finding is None else finding.parts
     named = next((check for check in findings.checks if check.rule == "named_by_thresholds"), None)
+    leaf = smallest_of([part.size for part in parts]) if len(parts) == findings.model.n_parts else UNKNOWN
     return {
-        "leaf": smallest_of([part.size for part in parts]) if len(parts) == findings.model.n_parts else UNKNOWN,
-        "named": "not judged by this policy" if named is None else count_of(named),
+        "leaf": leaf,
+        "leaf_note": "the copy does not publish it, or not of every leaf" if leaf == UNKNOWN else "",
+        "named": "not judged" if named is None else count_of(named),
+        "named_note": "by this policy" if named is None else "",
         # Of the record that is exposed most; None where possible records cannot be counted.
         "bits": max((part.bits_learned for part in parts if part.bits_learned is not None), default=None),
     }
