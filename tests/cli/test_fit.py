@@ -93,7 +93,7 @@ def test_a_private_rule_list_as_json(folder: Path, run: Run) -> None:
     assert plain["model"] == json.loads((folder / "l.json").read_text())
     assert plain["certificate"] == json.loads((folder / "l.certificate.json").read_text())
     assert plain["files"] == {"model": "l.json", "certificate": "l.certificate.json", "report": None}
-    assert plain["left_out"] == ["id"]
+    assert plain["left_out"] == [{"name": "id", "reason": "not declared by the domain"}]
     assert plain["error_rate"] is None
     assert plain["charge"] == {
         "ledger": "budget.sqlite",

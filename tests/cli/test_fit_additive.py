@@ -58,7 +58,7 @@ def test_a_classifier_is_learnt_charged_and_written_with_its_report(folder: Path
     assert "Guarantee: epsilon 1, delta 1e-06" in done.out
     assert "If an outcome is rare, judge and compare models by AUROC" in done.out
     assert "AUROC on" not in done.out
-    assert "Columns left out, because the domain does not declare them: id." in done.out
+    assert "Columns left out, as they are not declared by the domain: id." in done.out
     page = (folder / "r.html").read_text()
     assert "<svg" in page
     assert "age" in page

@@ -176,7 +176,7 @@ def test_a_fit_remarks_on_an_identifier_that_is_left_out(visits: Path, run: Run)
     done = run(*FIT, "-o", "m.json", cwd=visits)
     assert done.status == 0, done.err
     said = " ".join(done.out.split())
-    assert "Columns left out, because the domain does not declare them: patient. patient is named like an" in said
+    assert "Columns left out, as they are not declared by the domain: patient. patient is named like an" in said
     assert "train with --person patient and --records-per-person M, a public bound." in said
 
 

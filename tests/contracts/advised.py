@@ -20,6 +20,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import Binary, Domain, Integer, as_model, write_model
+from glassine.data import infer_domain
 from glassine.formats import as_ensemble
 from glassine.formats.canonical import as_written
 from glassine.learners import (
@@ -105,6 +106,7 @@ def beside(folder: Path, subject: AdvisedSubject) -> None:
     columns = ["who", *NAMES, subject.target]
     members, others = people(N, 1).select(columns), people(OTHERS, 2).select(columns)
     members.write_csv(folder / "people.csv")
+    infer_domain(members.select(NAMES)).to_json(folder / "drafted.json")
     others.write_csv(folder / "others.csv")
     others.head(N // 2).write_csv(folder / "wrong.csv")
     said = pl.when(pl.col("smoker") == 1).then(pl.lit("Yes")).otherwise(pl.lit("No"))

@@ -41,6 +41,8 @@ INPUT = re.compile(r": `--|^Replace the inferred")
 SAME = "the step above also does this"
 VARYING = re.compile(r"[\w./-]+\.(json|toml|skops|pkl|onnx|pmml|txt|csv|ubj|dot)\b|--policy \S+|--trust-pickle|[\d.]+")
 """What differs between sentences that say the same."""
+NUMBERED = re.compile(r"(-again|-\d+)+(?=\.\w)|(?<=scrub )\S+")
+"""What differs between the names of a copy and of its copy."""
 STEPS = 3
 """Steps within which a way must lead to a better status."""
 
@@ -224,6 +226,8 @@ class Walk:
         for piece in given:
             words = shlex.split(piece)
             name, place = words[0], words[1] if len(words) > 1 else ""
+            if alternatives and name in self.options:
+                raise AdviceError(f"{piece} was answered before")
             if alternatives and name not in self.subject.answers:
                 continue
             answered = True
@@ -243,7 +247,7 @@ class Walk:
         self.subject.write(self.folder, {**settings, "smaller": self.smaller} if self.smaller else settings)
         self.models = list(self.subject.models)
         drafted = self.folder / self.options.get("--domain", "")
-        if drafted.name.startswith("domain") and self.subject.domain is not None:
+        if drafted.name.startswith(("domain", "drafted")) and self.subject.domain is not None:
             # It may test other attributes, which its domain declares as well.
             self.declare(drafted, self.subject.domain)
         for word in self.subject.reading:
@@ -269,7 +273,7 @@ class Walk:
 
     def fill_in(self) -> None:
         """Replace what a draft of a domain leaves open, or infers, by what is public."""
-        for path in (self.folder / "domain.toml", self.folder / "domain.json"):
+        for path in (self.folder / name for name in ("domain.toml", "domain.json", "drafted.json")):
             if not path.exists():
                 continue
             text = path.read_text()
@@ -410,7 +414,11 @@ def _led(reader: Walk, first: str, every: Sequence[str], place: int, status: int
         ]
         # A model that somebody else is to train again stays as it is.
         # Training again is gradual, and judged by the steps that it takes.
-        again = [one for one in sentences if one in reader.followed and ("etrain" not in one or "glassine" in one)]
+        # A copy of a copy has another name, and is the same advice.
+        before = {NUMBERED.sub("", one) for one in reader.followed}
+        again = [
+            one for one in sentences if NUMBERED.sub("", one) in before and ("etrain" not in one or "glassine" in one)
+        ]
         if again:
             return f"advised again after it was followed: {again[0]}"
         if step < STEPS:

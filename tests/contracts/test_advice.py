@@ -39,12 +39,14 @@ NAMED = {"--data": "people.csv", "--target": "ill"}
 INPUTS: dict[str, dict[str, str]] = {
     "file": {},
     "domain": {"--domain": "public.json"},
+    "drafted domain": {"--domain": "drafted.json"},
     "data": NAMED,
     "domain and data": {"--domain": "public.json", **NAMED},
     "persons": {**NAMED, "--person": "who"},
     "holdout": {**NAMED, "--holdout": "others.csv"},
     "words for numbers": {"--data": "odd.csv"},
     "other records": {"--data": "wrong.csv"},
+    "answers": {"--stated-leaf": "10", "--unweighted": ""},
 }
 """What is given beside the file."""
 POLICIES = ("default", "sacro", "strict", "every.toml")
@@ -79,6 +81,8 @@ def inputs_of(subject: AdvisedSubject) -> Iterator[tuple[str, dict[str, str]]]:
         if (not subject.records or subject.kind == "summary") and given:
             continue
         if subject.kind == "release" and "--domain" in given:
+            continue
+        if subject.kind != "model" and "--stated-leaf" in given:
             continue
         if subject.kind == "together":
             # Several models are judged in a domain, by records alone.

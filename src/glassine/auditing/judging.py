@@ -46,7 +46,7 @@ from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.policies import PolicyFinding
 from glassine.auditing.findings.values import Verdict
-from glassine.auditing.inference_criteria import UNROUNDED
+from glassine.auditing.inference_criteria import ROUNDED, UNROUNDED
 from glassine.auditing.membership_criteria import NO_CLASS, NO_DOMAIN, OTHER_CLASS, attack_bounds
 from glassine.auditing.output_criteria import CLEAN_COPY, LOOK_THROUGH
 from glassine.auditing.policy import NAMED, Policy
@@ -207,7 +207,9 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
     entry = listed.get(case.kind, listed.get(general))
     helpful = entry(check.limit) if callable(entry) else entry
     fitted, files = case.measured("fitted"), case.measured("files")
-    if helpful is DOMAIN and not _knows_cuts(case):
+    if helpful is not None and helpful is ROUNDED.get(case.kind) and _rounds_nothing(case):
+        helpful = PUBLIC_DOMAIN
+    elif helpful is DOMAIN and not _knows_cuts(case):
         helpful = CUT_POINTS  # a domain is drafted from records
     elif helpful in (COUNTED, STATED_FIT) and (case.mismatch or case.contrary):
         helpful = _recoded(case) if case.odd else MATCHING
@@ -256,6 +258,12 @@ def _recoded(case: Case) -> Remedy:
 def _knows_cuts(case: Case) -> bool:
     """Return whether a domain or records show which cut points are public."""
     return case.has_domain or case.has_data or case.retrainable
+
+
+def _rounds_nothing(case: Case) -> bool:
+    """Return whether every threshold that is not public is a cut point of an inferred domain: rounding moves none."""
+    thresholds = case.measured("thresholds")
+    return thresholds is not None and 0 < thresholds.n_private == thresholds.n_inferred
 
 
 def _misses_class(case: Case) -> bool:

@@ -38,7 +38,7 @@ from glassine.cli.reading import (
     with_inputs,
     written_values,
 )
-from glassine.cli.steps import READING, WRITTEN
+from glassine.cli.steps import READING, STATED, WRITTEN
 from glassine.cli.writing import check_outputs, check_report, print_value, shown_of, write_by_ending, write_report
 from glassine.errors import (
     GlassineError,
@@ -211,6 +211,7 @@ def _finished(findings: Findings, files: dict[str, FileContent | None], options:
             "n_records": str(options.stated.n_records or ""),
             WRITTEN: shlex.join(options.written.words),
             READING: shlex.join(options.reading.words),
+            STATED: " ".join(options.stated.names),
         },
     )
     findings = replace(findings, sign_off=signed)

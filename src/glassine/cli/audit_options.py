@@ -296,6 +296,13 @@ class StatementOptions(OptionGroup, heading=STATED):
     stated_class: ClassOptions
 
     @property
+    def names(self) -> list[str]:
+        """The options that were given, by name."""
+        called = {"smallest_leaf": "--stated-leaf", "rounded_to": "--stated-step", "n_records": "--n"}
+        given = filled_in(self, "stated_class")
+        return [called.get(name, f"--{name.replace('_', '-')}") for name, value in given.items() if value is not False]
+
+    @property
     def value(self) -> Statements:
         """What is stated."""
         from glassine.auditing.statements import Statements

@@ -20,12 +20,13 @@ from glassine.cli.options import (
     ModelFileOptions,
     OptionGroup,
     OverwriteOption,
+    RecordsFileOptions,
     StepsOption,
     argument,
     option,
     output_option,
 )
-from glassine.cli.reading import load_kind, load_whole, read_domain
+from glassine.cli.reading import MOST_ROWS, check_header, load_kind, load_whole, read_domain, read_records
 from glassine.cli.releases import KeyOption, PrivateKeyOption
 from glassine.cli.writing import check_ending, check_outputs, one_line, print_value, tell, write_by_ending
 from glassine.errors import (
@@ -34,9 +35,11 @@ from glassine.errors import (
     InvalidParameterError,
     LedgerError,
     UnreadableFileError,
+    first_of,
 )
 from glassine.files import read_json, read_once, read_text, write_json
 from glassine.privacy.signing import read_public_key
+from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
     from glassine.auditing.copies import Origin
@@ -240,12 +243,14 @@ def tie_command(
     output: Annotated[Path, output_option("Write the tie, JSON.")],
     tie_key: TieKeyOption,
     reading: ModelFileOptions,
+    written: RecordsFileOptions,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Tie a model to the file of its records, for their holder alone.
 
-    Neither the tie nor its key is to be published: who has both can try out candidates for a record.
+    Neither the tie nor its key is to be published: who has both can try out candidates for a record. The tie is of the
+    bytes of the file: what no fit can read is refused, and damaged lines are pointed out.
 
     Exit status: 0 when it was written, 2 if not.
     """
@@ -256,11 +261,32 @@ def tie_command(
         raise GlassineError("a tie needs a key.", remedy="Give --tie-key, a file that is made if there is none.")
     check_outputs([output], [model, data, tie_key], overwrite=overwrite)
     read = load_kind(read_once(model), None, reading.trust_pickle, reading.tree)
+    if data.is_file():
+        _tell_of_damage(data, written)
     key = read_tie_key(tie_key) if tie_key.exists() else make_tie_key(tie_key)
     Tie.of(fingerprint(read), read_once(data), key).to_json(output)
     tell("glassine: the tie and its key are for the holder of the data only.")
     plain: dict[str, Any] = {"tie": str(output), "key": str(tie_key)}
     print_value(plain if as_json else f"Tie: {output}\nKey: {tie_key}", as_json)
+
+
+def _tell_of_damage(data: Path, written: RecordsFileOptions) -> None:
+    """Say to the holder which lines of a file are damaged; raise where no fit can read its header."""
+    from glassine.data.outside import rows_of_lines
+    from glassine.report.wording import row_name
+
+    as_it_is = "The tie is of the file as it is: if you mend it, train on the mended file and tie that."
+    check_header(data, written)
+    try:
+        table = read_records(data, written, Purpose.AUDIT)
+    except GlassineError as error:
+        tell(f"glassine: for the holder only: {one_line(str(error))} {as_it_is}")
+        return
+    damage = [
+        f"lines have {why}: {first_of(map(row_name, rows), MOST_ROWS)}" for why, rows in rows_of_lines(table).items()
+    ]
+    for said in damage if len(table) else ["it holds no record"]:
+        tell(f"glassine: for the holder only: {data}: {said}. {as_it_is}")
 
 
 class EvidenceCopyOptions(CopyOfOptions, heading="A copy of the released model"):

@@ -39,14 +39,23 @@ DRAFTING = "Draft one with `glassine domain infer RECORDS`, or from a model with
 """Where a domain comes from."""
 
 OPTIONS_OF_KINDS = {
-    "ensemble": "`--n N`, `--learning-rate NUMBER`, `--base-rate SHARE`, `--unweighted`, `--public-cuts` and "
-    "`--one-record-per-person`",
+    "ensemble": (
+        "`--n N`",
+        "`--learning-rate NUMBER`",
+        "`--base-rate SHARE`",
+        "`--unweighted`",
+        "`--public-cuts`",
+        "`--one-record-per-person`",
+    ),
 }
 """Options for what publishers say of the kinds of models that have their own."""
 
 OPTIONS_OF_LEAVES = (
-    "cut points in the domain, and `--stated-leaf N`, `--stated-step N`, `--one-record-per-person`, `--unweighted` and "
-    "`--public-cuts`"
+    "`--stated-leaf N`",
+    "`--stated-step N`",
+    "`--one-record-per-person`",
+    "`--unweighted`",
+    "`--public-cuts`",
 )
 """The same of models with leaves, rules or bins."""
 
@@ -186,6 +195,7 @@ def in_commands(
 ) -> Findings:
     """Return findings whose advice names commands, options and the files of each role."""
     # Files of records, and how they are read, are named to the checker only.
+    from glassine.auditing.criterion import joined
     from glassine.auditing.remedy import CheckerText, Remedy
 
     copies = [file.clean_copy for file in findings.files if file.clean_copy is not None]
@@ -217,10 +227,10 @@ def in_commands(
             replace(one, text=CheckerText(one.text, bare.text), command=CheckerText(one.command, bare.command))
             for one, bare in zip(named, advice, strict=True)
         )
-    if findings.requests and findings.verdict == "inconclusive" and findings.guarantee is None:
-        options = _options(findings)
+    asked = findings.requests and findings.verdict == "inconclusive" and findings.guarantee is None
+    if asked and (options := _options(findings, Given(files).stated)):
         to = f" to `glassine audit {Given(files)['model']}`" if files.get(OF_ANOTHER) and "model" in files else ""
-        advice = (*advice, Remedy(text=f"Pass what the publisher answers{to}: {options}.", plain=ANSWERS_PLAIN))
+        advice = (*advice, Remedy(text=f"Pass what the publisher answers{to}: {joined(options)}.", plain=ANSWERS_PLAIN))
     policies = tuple(
         entry if entry.remedy is None else replace(entry, remedy=_of_line(entry.remedy, advice, files, records))
         for entry in findings.policies
@@ -231,18 +241,19 @@ def in_commands(
     return replace(findings, advice=advice, policies=policies, holder=holder)
 
 
-def _options(findings: Findings) -> str:
-    """Return the options for what a publisher can say of a model; of a regression, those that are not known."""
+def _options(findings: Findings, given: Collection[str]) -> list[str]:
+    """Return the options for what a publisher can say of a model that was not given; of a regression, nor is known."""
     if findings.subject.kind != "regression":
-        return OPTIONS_OF_KINDS.get(findings.subject.kind, OPTIONS_OF_LEAVES)
+        every = OPTIONS_OF_KINDS.get(findings.subject.kind, OPTIONS_OF_LEAVES)
+        return [option for option in every if option.strip("`").split()[0] not in given]
     columns = getattr(findings.measured.get("columns"), "value", None)
     said = {
         "`--n N`": getattr(findings.subject, "n_records", None) is not None,
         "`--family NAME`": columns is not None and bool(columns.link),
         "`--errors model`": columns is not None and not columns.unbounded,
+        "`--one-record-per-person`": "--one-record-per-person" in given,
     }
-    *first, last = [*(option for option, stands in said.items() if not stands), "`--one-record-per-person`"]
-    return f"{', '.join(first)} and {last}" if first else last
+    return [option for option, stands in said.items() if not stands]
 
 
 def _of_line(

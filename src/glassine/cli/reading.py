@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import in_commands, in_options, listed, nearest
-from glassine.cli.steps import INFERRED, OF_ANOTHER, READING
+from glassine.cli.steps import INFERRED, OF_ANOTHER, READING, STATED
 from glassine.cli.writing import tell
 from glassine.domain import Category, Domain, OneOf, Real
 from glassine.errors import (
@@ -137,6 +137,12 @@ def records_file(
     if header is not None and header.mark == ";" and not written.decimal_comma:
         _ask_for_commas(path, domain)
     return file, columns
+
+
+def check_header(path: Path, written: RecordsFileOptions) -> None:
+    """Raise where the header of a file of records cannot be read; no record is."""
+    with in_options(OF_FILES):
+        columns_of_file(RecordsFile(path=path, dialect=written.dialect))
 
 
 def columns_of_header(path: Path, written: RecordsFileOptions, domain: Domain | None = None) -> tuple[str, ...] | None:
@@ -372,7 +378,7 @@ def with_inputs(
             {role: path for role, path in records.items() if path is not None}
         )
     # A target without records is that of the domain.
-    typed = (READING, "n_records", *(("target",) if data is None else ()))
+    typed = (READING, STATED, "n_records", *(("target",) if data is None else ()))
     names |= {role: (options or {}).get(role) or "" for role in typed}
     domain = read_domain(files.get("domain"))
     names[INFERRED] = "yes" if domain is not None and domain.inferred else ""

@@ -62,6 +62,9 @@ AUDIT_AGAIN = "audit again for the command"
 WRITTEN, READING, CLASSES, NUMBERS = "written", "reading", "classes", "numbers"
 """Roles of options that say how records are written and how the model is read, as typed; of classes, or of none."""
 
+STATED = "stated"
+"""Role of what the publisher stated, options by their names."""
+
 INFERRED, OF_ANOTHER = "inferred", "of another"
 """Roles that say that the domain still has values of records, so that no private fit takes it, and that an audit was
 printed by another command, which has no options of audits."""
@@ -76,6 +79,7 @@ class Given:
     def __init__(self, files: Mapping[str, str] | None) -> None:
         named = {role: name for role, name in (files or {}).items() if name and "`" not in name}
         self.options = {role: named.pop(role, "") for role in (WRITTEN, READING)}
+        self.stated = frozenset(named.pop(STATED, "").split())
         self.inferred, self.of_another = bool(named.pop(INFERRED, "")), bool(named.pop(OF_ANOTHER, ""))
         self.plain = named
         self.names = {role: shlex.quote(name) for role, name in named.items()}

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 RARE = "judge and compare models by AUROC and log loss, and rank by the probabilities."
 """What a rare outcome needs."""
 
+UNDECLARED = "not declared by the domain"
+"""Why columns of a fit are left out."""
+
 WIDTH = 100
 MOST_LINES = 60
 
@@ -49,7 +52,7 @@ def to_dict(outcome: Outcome) -> dict[str, Any]:
         "charge": outcome.charge,
         # Settings in words, as the certificate has them.
         "search": outcome.estimator.certificate_.public.get("search"),
-        "left_out": list(outcome.left_out),
+        "left_out": [{"name": name, "reason": UNDECLARED} for name in outcome.left_out],
         "verdict": None if outcome.report is None else outcome.report.verdict,
         # Errors of a private model would be a release of their own.
         "error_rate": None if outcome.request.private or outcome.errors else _error_rate(outcome),
@@ -69,7 +72,7 @@ def to_text(outcome: Outcome) -> str:
         )
         checks = [f"Check: glassine domain check {domain} --data {_records_of(outcome.request)}"]
     if outcome.left_out:
-        sentences.append(f"Columns left out, because the domain does not declare them: {_names(outcome.left_out)}.")
+        sentences.append(f"Columns left out, as they are {UNDECLARED}: {_names(outcome.left_out)}.")
         sentences += _left_out(outcome)
     for said in sentences:
         parts += textwrap.wrap(said, WIDTH, break_on_hyphens=False, break_long_words=False)
