@@ -457,3 +457,27 @@ def test_classes_that_did_not_occur_are_no_part_of_the_class() -> None:
         domain = Domain({**{name: DOMAIN[name] for name in DOMAIN}, "ill": Category(tuple(map(str, values)))})
         found = outside(rules, stated, domain, "ill")
         assert why in found if why else found == ""
+
+
+def test_a_class_of_summed_weights_asks_for_what_settles_it() -> None:
+    """Each step of the advice leads to the next, and the last one to a bound; the same statement twice is not asked."""
+    model = replace(grown()[0], sizes="derived")
+    stated = StatedClass(depth=2, population=8_000)
+    steps = (
+        (Statements(stated_class=stated), "unweighted=True"),
+        (Statements(stated_class=stated, unweighted=True), "one_record_per_person=True"),
+    )
+    for statements, step in steps:
+        findings = audit(model, domain=DOMAIN, policy=POLICY, settings=AuditSettings(statements=statements))
+        assert check_of(findings).status == "unknown"
+        assert any(step in one.python for one in findings.advice)
+        assert not any("as it was stated" in one.text for one in findings.advice)
+    statements = Statements(stated_class=stated, unweighted=True, one_record_per_person=True)
+    findings = audit(model, domain=DOMAIN, policy=POLICY, settings=AuditSettings(statements=statements))
+    assert bounds_of(findings).n == 4_000
+    # Labels alone are no sums of weights: how many people there are is what is open.
+    labelled = replace(scrub(model, DOMAIN, counts="remove").model, sizes="derived")
+    assert published_by(labelled) == "labels"
+    statements = Statements(stated_class=stated)
+    findings = audit(labelled, domain=DOMAIN, policy=POLICY, settings=AuditSettings(statements=statements))
+    assert any("StatedClass(depth=4, n=3000)" in one.python for one in findings.advice)

@@ -153,3 +153,18 @@ def test_every_step_that_an_audit_advises_is_a_command_with_such_options(
                 command = command.commands[words.pop(0)]
             known = {option for param in command.params for option in param.opts}
             assert {word for word in words if word.startswith("--")} <= known, step
+
+
+def test_what_was_stated_is_not_asked_for_again(folder: Path, run: Run) -> None:
+    """A tree without counts: the options that were given, and those that a sentence above names, are left out."""
+    text = "|--- age <= 60.00\n|   |--- class: no\n|--- age >  60.00\n|   |--- class: yes\n"
+    (folder / "labels.txt").write_text(text)
+    given, lines = list[str](), []
+    for option in (["--stated-leaf", "10"], ["--one-record-per-person"], ["--unweighted"]):
+        given += option
+        done = run("audit", "labels.txt", "--domain", "domain.json", *given, cwd=folder)
+        said = " ".join(done.out.split()).partition("Pass what the publisher answers: ")[2].partition(". ")[0]
+        lines.append(said)
+        assert not any(f"`{one}" in said for one in given if one.startswith("--"))
+    assert lines[0] == "`--stated-step N`, `--one-record-per-person`, `--unweighted` and `--public-cuts`"
+    assert "--public-cuts" in lines[-1]

@@ -140,7 +140,7 @@ class Walk:
         elif "Recode" in sentence:
             shutil.copy(self.folder / "people.csv", self.folder / self.options["--data"])
         elif INFERRED.search(sentence):
-            self.fill_in()
+            self.fill_in("drafted.json")
         elif "declare its public range" in sentence:
             self.range(self.subject.target)
         elif "Audit together only" in sentence or "ublish one of these models alone" in sentence:
@@ -200,6 +200,7 @@ class Walk:
             "--criterion": "gini",
             "--class-depth": "30",
             "--drawn-from": "100000",
+            "--class-people": "600",
             "--min-samples-leaf": "30",
             "--max-depth": "1",
             "--smallest-leaf": "50",
@@ -226,7 +227,7 @@ class Walk:
         for piece in given:
             words = shlex.split(piece)
             name, place = words[0], words[1] if len(words) > 1 else ""
-            if alternatives and name in self.options:
+            if alternatives and name in self.options and name not in self.fresh:
                 raise AdviceError(f"{piece} was answered before")
             if alternatives and name not in self.subject.answers:
                 continue
@@ -246,6 +247,8 @@ class Walk:
         self.smaller += not settings
         self.subject.write(self.folder, {**settings, "smaller": self.smaller} if self.smaller else settings)
         self.models = list(self.subject.models)
+        # Of a model that was trained again, copies can be made again.
+        self.followed = [one for one in self.followed if "etrain" in one and "glassine" not in one]
         drafted = self.folder / self.options.get("--domain", "")
         if drafted.name.startswith(("domain", "drafted")) and self.subject.domain is not None:
             # It may test other attributes, which its domain declares as well.
@@ -271,9 +274,9 @@ class Walk:
         else:
             path.write_text(to_toml(domain, {}) + "\n")
 
-    def fill_in(self) -> None:
-        """Replace what a draft of a domain leaves open, or infers, by what is public."""
-        for path in (self.folder / name for name in ("domain.toml", "domain.json", "drafted.json")):
+    def fill_in(self, *given: str) -> None:
+        """Replace what a draft of a domain leaves open, or infers, by what is public; ``given`` was there before."""
+        for path in (self.folder / name for name in ("domain.toml", "domain.json", *given)):
             if not path.exists():
                 continue
             text = path.read_text()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outcome
-from glassine.auditing.membership_criteria import NO_CLASS, NO_DOMAIN
+from glassine.auditing.membership_criteria import NO_CLASS, NO_DOMAIN, NO_NUMBER, RECORDS_ONLY, SUMMED
 from glassine.capacity import (
     COUNTS,
     LABELS,
@@ -185,11 +185,11 @@ def figures_of(model: DecisionTree | RuleList) -> Published | None:
     evidence = [cell.evidence for cell in model.cells]
     if isinstance(model, DecisionTree):
         evidence = [node.evidence for node in model.nodes]
-    if any(one.value is not None or one.weighted for one in evidence) or model.sizes == "derived":
-        return None
     counted = any(
         part is not None for one in evidence for part in (one.counts, one.total, one.error_rate, one.probabilities)
     )
+    if any(one.value is not None or one.weighted for one in evidence) or (counted and model.sizes == "derived"):
+        return None
     return COUNTS if counted else LABELS
 
 
@@ -244,9 +244,11 @@ def _capacity(subject: TreeSubject) -> Outcome[AverageCase]:
         return NotApplicable("the published means of a regression have all digits, so that its models are not counted.")
     if subject.noise is not None:
         return NotApplicable(subject.noise)
+    if subject.inputs.statements.unweighted and model.sizes == "derived" and not model.approximate:
+        model = replace(model, sizes="stored")
     figures = figures_of(model)
     if figures is None:
-        return NotApplicable("it publishes sums of weights, which are not counted.")
+        return NotApplicable(SUMMED)
     if why := outside(model, stated, domain, target):
         return NotApplicable(f"{why}.")
     # Records are people only where that is stated; rounded counts add up to no number of them.
@@ -255,7 +257,7 @@ def _capacity(subject: TreeSubject) -> Outcome[AverageCase]:
     if n is None and exact and subject.inputs.settings.statements.one_record_per_person:
         n = model.n_records
     if n is None:
-        return NotApplicable(f"the number of people in the training data is not known: {parameter('n=')} states it.")
+        return NotApplicable(RECORDS_ONLY if exact else NO_NUMBER)
     if exact and model.n_records is not None and n != model.n_records:
         return NotApplicable(f"its counts add up to {model.n_records:,}, and {n:,} people are stated.")
     published = Published(figures=figures.figures, options=stated.options, models=stated.models)

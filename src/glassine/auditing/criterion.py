@@ -295,6 +295,12 @@ MATCHING = remedy(
     "audit",
     data=None,
 )
+MATCHING_ALL = remedy(
+    "Pass exactly the records that the model was trained on: {step}. No data matches a model of weighted records: "
+    "audit it without data.",
+    "audit",
+    data=None,
+)
 IF_PUBLIC = remedy(
     "If the cut points of the model are public, it is within this policy: {step}.",
     "audit",

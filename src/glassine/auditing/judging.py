@@ -24,6 +24,7 @@ from glassine.auditing.criterion import (
     IF_PUBLIC,
     JOINED,
     MATCHING,
+    MATCHING_ALL,
     MODELS,
     MORE_HELD_OUT,
     NAMING,
@@ -47,7 +48,13 @@ from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.policies import PolicyFinding
 from glassine.auditing.findings.values import Verdict
 from glassine.auditing.inference_criteria import ROUNDED, UNROUNDED
-from glassine.auditing.membership_criteria import NO_CLASS, NO_DOMAIN, OTHER_CLASS, attack_bounds
+from glassine.auditing.membership_criteria import (
+    NO_CLASS,
+    NO_DOMAIN,
+    OTHER_CLASS,
+    TO_STATE,
+    attack_bounds,
+)
 from glassine.auditing.output_criteria import CLEAN_COPY, LOOK_THROUGH
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.remedy import Remedy, Retraining, in_one_copy, remedy
@@ -212,7 +219,7 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
     elif helpful is DOMAIN and not _knows_cuts(case):
         helpful = CUT_POINTS  # a domain is drafted from records
     elif helpful in (COUNTED, STATED_FIT) and (case.mismatch or case.contrary):
-        helpful = _recoded(case) if case.odd else MATCHING
+        helpful = _recoded(case) if case.odd else _matching(case)
     elif check.rule == "fitted_values" and helpful is COUNTED and case.has_data and fitted and fitted.by_coefficients:
         helpful = JOINED  # the records and their outcomes were passed
     elif helpful is COUNTED and case.of_classes and (case.has_data or case.kind in OF_LEAVES):
@@ -223,7 +230,7 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
     elif helpful is HELD_OUT and case.measured("membership") is not None:
         helpful = MORE_HELD_OUT
     elif check.rule == "named_by_thresholds" and helpful is DOMAIN and case.has_domain and not case.domain_inferred:
-        helpful = MATCHING if case.mismatch else NAMING
+        helpful = _matching(case) if case.mismatch else NAMING
     elif check.rule == "fitted_values" and helpful is COUNTED and not case.has_domain and fitted and fitted.declarable:
         helpful = DECLARED
     elif check.rule == "fitted_values" and (
@@ -241,8 +248,8 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
         helpful = UNMERGED
     elif helpful is SAME_RECORDS and not case.mismatch:
         helpful = COUNTED_TOGETHER if case.countable else APART if case.has_data else PROVING
-    elif check.rule == "largest_mean_advantage" and helpful is not None and _misses_class(case):
-        helpful = OTHER_CLASS
+    elif check.rule == "largest_mean_advantage" and helpful is not None:
+        helpful = _of_class(case, helpful)
     if helpful is None:
         return None
     if case.people and helpful.retraining is not None and "min_samples_leaf" in helpful.retraining.parameters:
@@ -266,10 +273,17 @@ def _rounds_nothing(case: Case) -> bool:
     return thresholds is not None and 0 < thresholds.n_private == thresholds.n_inferred
 
 
-def _misses_class(case: Case) -> bool:
-    """Return whether a class was stated, in a public domain, and is not one of this model."""
+def _matching(case: Case) -> Remedy:
+    """Return which records are to be passed, and when none match."""
+    return MATCHING if case.kind == "tree" else MATCHING_ALL
+
+
+def _of_class(case: Case, helpful: Remedy) -> Remedy:
+    """Return what helps where a class was stated in a public domain: what else is to be stated, or another class."""
     bounds = case.facts.get("capacity")
-    return isinstance(bounds, NotApplicable) and bounds.reason not in (NO_CLASS, NO_DOMAIN)
+    if not isinstance(bounds, NotApplicable) or bounds.reason in (NO_CLASS, NO_DOMAIN):
+        return helpful
+    return TO_STATE.get(bounds.reason, OTHER_CLASS)
 
 
 def _in_people(helpful: Remedy, piece: str) -> Remedy:

@@ -340,9 +340,36 @@ NO_CLASS = "no class was declared before the fit."
 NO_DOMAIN = "the class is counted over the cut points and values of a public domain (`domain=`), which was not given."
 """Why the average case of a model is not bounded, where no class of models is stated for it."""
 
+SUMMED = "it publishes sums of weights, which are numbers of records only if no weights were used in training."
+RECORDS_ONLY = "its counts are of records, and the bounds are about people: whether each has one record is not known."
+NO_NUMBER = "the number of people in the training data is not known."
+"""Why it is not bounded where a class is stated, and more is to be stated."""
+
+TO_STATE = {
+    SUMMED: remedy(
+        "If no weights were used in training, state it: {step}. Otherwise nothing more can be done.",
+        "audit",
+        python="`AuditSettings(statements=Statements(unweighted=True))`",
+        unweighted=True,
+    ),
+    RECORDS_ONLY: remedy(
+        "If no person has several training records, state it: {step}. Otherwise nothing more can be done.",
+        "audit",
+        python="`AuditSettings(statements=Statements(one_record_per_person=True))`",
+        one_record_per_person=True,
+    ),
+    NO_NUMBER: remedy(
+        "State how many people are in the training data: {step}.",
+        "audit",
+        python="`AuditSettings(statements=Statements(stated_class=StatedClass(depth=4, n=3000)))`",
+        class_people=None,
+    ),
+}
+"""What is to be stated of a class, by the reason why its bound is open."""
+
 OTHER_CLASS = remedy(
-    "The stated class does not hold this model. Correct the statement, or {retrain} in a class that is fixed before "
-    "the draw. Nothing more can be done without one."
+    "No bound follows from the class as it was stated. Correct the statement, or {retrain} in a class that is fixed "
+    "before the draw. Nothing more can be done without one."
 )
 """What helps where a class was stated that is not one of the model."""
 

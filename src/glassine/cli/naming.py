@@ -39,6 +39,7 @@ DRAFTING = "Draft one with `glassine domain infer RECORDS`, or from a model with
 """Where a domain comes from."""
 
 OPTIONS_OF_KINDS = {
+    "additive model": ("`--one-record-per-person`", "`--unweighted`", "`--public-cuts`"),
     "ensemble": (
         "`--n N`",
         "`--learning-rate NUMBER`",
@@ -58,6 +59,9 @@ OPTIONS_OF_LEAVES = (
     "`--public-cuts`",
 )
 """The same of models with leaves, rules or bins."""
+
+OF_CLASSES = ("`--unweighted`", "`--one-record-per-person`")
+"""The same where a statement on the class alone is open."""
 
 ANSWERS_PLAIN = "Enter what the publisher answers to the questions of this audit, and audit again."
 """The same for people without a shell."""
@@ -228,7 +232,9 @@ def in_commands(
             for one, bare in zip(named, advice, strict=True)
         )
     asked = findings.requests and findings.verdict == "inconclusive" and findings.guarantee is None
-    if asked and (options := _options(findings, Given(files).stated)):
+    # What a sentence above asks for is not asked for again.
+    options = _options(findings, Given(files).stated) if asked else []
+    if options := [option for option in options if not any(option in one.text for one in advice)]:
         to = f" to `glassine audit {Given(files)['model']}`" if files.get(OF_ANOTHER) and "model" in files else ""
         advice = (*advice, Remedy(text=f"Pass what the publisher answers{to}: {joined(options)}.", plain=ANSWERS_PLAIN))
     policies = tuple(
@@ -245,6 +251,8 @@ def _options(findings: Findings, given: Collection[str]) -> list[str]:
     """Return the options for what a publisher can say of a model that was not given; of a regression, nor is known."""
     if findings.subject.kind != "regression":
         every = OPTIONS_OF_KINDS.get(findings.subject.kind, OPTIONS_OF_LEAVES)
+        if {check.rule for check in findings.checks if check.status == "unknown"} == {"largest_mean_advantage"}:
+            every = OF_CLASSES
         return [option for option in every if option.strip("`").split()[0] not in given]
     columns = getattr(findings.measured.get("columns"), "value", None)
     said = {

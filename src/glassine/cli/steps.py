@@ -24,6 +24,7 @@ FOR_THE_USER = {
     "smallest_leaf": "N",
     "max_depth": "N",
     "class_depth": "N",
+    "class_people": "N",
     "min_samples_leaf": "N",
     "n_records": "N",
     "base_rate": "SHARE",
