@@ -240,12 +240,12 @@ def _capacity(subject: TreeSubject) -> Outcome[AverageCase]:
     domain = subject.inputs.domain
     if domain is None or domain.inferred:
         return NotApplicable(NO_DOMAIN)
+    if subject.inputs.statements.unweighted and model.sizes == "derived" and not model.approximate:
+        model = replace(model, sizes="stored")
     if model.classes is None:
         return NotApplicable("the published means of a regression have all digits, so that its models are not counted.")
     if subject.noise is not None:
         return NotApplicable(subject.noise)
-    if subject.inputs.statements.unweighted and model.sizes == "derived" and not model.approximate:
-        model = replace(model, sizes="stored")
     figures = figures_of(model)
     if figures is None:
         return NotApplicable(SUMMED)
