@@ -391,8 +391,12 @@ def test_a_copy_that_is_counted_in_the_records_has_no_log(folder: Path, run: Run
         (b"", 2, "people.csv is empty. Give a CSV file with a header"),
         (b"PAR1 cut short", 2, "is not a Parquet file that can be read"),
         (b"age,ill\r1,no\r2,yes\r", 2, "ends its lines with CR alone. Write LF or CRLF"),
-        (b"age,ill\n", 0, "people.csv: it holds no record. The tie is of the file as it is"),
-        (b"age,ill\n1,no\n2\n3,yes\n", 0, "people.csv: lines have more or fewer fields: row 3. The tie is of the file"),
+        (b"age,ill\n", 0, "people.csv: it holds no record. The tie is of these bytes"),
+        (
+            b"age,ill\n1,no\n2\n3,yes\n",
+            0,
+            "people.csv: lines have more or fewer fields: row 3. The tie is of these bytes",
+        ),
         (b"age,ill\n1,no,9\n2,yes,9\n", 0, "2 of its 2 lines have 3 fields, and the header has 2"),
     ],
 )

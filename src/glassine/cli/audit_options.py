@@ -299,8 +299,10 @@ class StatementOptions(OptionGroup, heading=STATED):
     def names(self) -> list[str]:
         """The options that were given, by name."""
         called = {"smallest_leaf": "--stated-leaf", "rounded_to": "--stated-step", "n_records": "--n"}
-        given = filled_in(self, "stated_class")
-        return [called.get(name, f"--{name.replace('_', '-')}") for name, value in given.items() if value is not False]
+        answers = filled_in(self, "stated_class")
+        return [
+            called.get(name, f"--{name.replace('_', '-')}") for name, value in answers.items() if value is not False
+        ]
 
     @property
     def value(self) -> Statements:

@@ -275,18 +275,18 @@ def _tell_of_damage(data: Path, written: RecordsFileOptions) -> None:
     from glassine.data.outside import rows_of_lines
     from glassine.report.wording import row_name
 
-    as_it_is = "The tie is of the file as it is: if you mend it, train on the mended file and tie that."
+    of_bytes = "The tie is of these bytes: if you mend the file, train on the mended file and tie that."
     check_header(data, written)
     try:
         table = read_records(data, written, Purpose.AUDIT)
     except GlassineError as error:
-        tell(f"glassine: for the holder only: {one_line(str(error))} {as_it_is}")
+        tell(f"glassine: for the holder only: {one_line(str(error))} {of_bytes}")
         return
     damage = [
         f"lines have {why}: {first_of(map(row_name, rows), MOST_ROWS)}" for why, rows in rows_of_lines(table).items()
     ]
     for said in damage if len(table) else ["it holds no record"]:
-        tell(f"glassine: for the holder only: {data}: {said}. {as_it_is}")
+        tell(f"glassine: for the holder only: {data}: {said}. {of_bytes}")
 
 
 class EvidenceCopyOptions(CopyOfOptions, heading="A copy of the released model"):

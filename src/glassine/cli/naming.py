@@ -247,19 +247,19 @@ def in_commands(
     return replace(findings, advice=advice, policies=policies, holder=holder)
 
 
-def _options(findings: Findings, given: Collection[str]) -> list[str]:
-    """Return the options for what a publisher can say of a model that was not given; of a regression, nor is known."""
+def _options(findings: Findings, answered: Collection[str]) -> list[str]:
+    """Return the options for what a publisher has not answered; of a regression, what is known is left out."""
     if findings.subject.kind != "regression":
         every = OPTIONS_OF_KINDS.get(findings.subject.kind, OPTIONS_OF_LEAVES)
         if {check.rule for check in findings.checks if check.status == "unknown"} == {"largest_mean_advantage"}:
             every = OF_CLASSES
-        return [option for option in every if option.strip("`").split()[0] not in given]
+        return [option for option in every if option.strip("`").split()[0] not in answered]
     columns = getattr(findings.measured.get("columns"), "value", None)
     said = {
         "`--n N`": getattr(findings.subject, "n_records", None) is not None,
         "`--family NAME`": columns is not None and bool(columns.link),
         "`--errors model`": columns is not None and not columns.unbounded,
-        "`--one-record-per-person`": "--one-record-per-person" in given,
+        "`--one-record-per-person`": "--one-record-per-person" in answered,
     }
     return [option for option, stands in said.items() if not stands]
 
