@@ -152,7 +152,7 @@ def test_the_record_names_the_certificate_that_was_verified_or_says_that_there_w
         page = served.ask("GET", f"/api/queue/{identity}")[1]
         assert (digest[:16] in page) if beside else ("No certificate was verified." in page)
         assert (digest[:12] if beside else "none") in served.ask("GET", "/api/record")[1]
-        assert (digest if beside else "certificate: <bdi>none") in render(
+        assert (digest if beside else "Certificate: <bdi>none") in render(
             record_of(served.app.desk.state, served.app.desk, "public")
         )
     finally:

@@ -419,7 +419,7 @@ def test_copies_are_measured_on_records_that_were_chosen_and_appear_as_they_are_
         assert all(one["figure"].endswith("%") for one in stops.made)
         failed = [(one["failed"], one["unknown"]) for one in stops.made[1:]]
         assert failed == sorted(failed, reverse=True)
-        assert "On the records" in served.ask("GET", f"/api/workbench/{file.id}")[1]
+        assert "Accuracy on the records" in served.ask("GET", f"/api/workbench/{file.id}")[1]
         number = stops.made[-1]["number"]
         written = served.ask("POST", "/api/work/keep", {**asked, "number": str(number)})[1]
         assert (folder / json.loads(written)["written"]).read_text() == stops.made[-1]["model"]
