@@ -221,10 +221,11 @@ class Reader:
         return read, flags
 
     def _clipped(self, values: AnyArray) -> tuple[Array, FlagArray]:
-        numbers = np.asarray(values, dtype=np.float64)
+        # A copy, of -0.0 as 0.0: a column of a table lies in steps, which each look at it would walk again.
+        numbers = np.add(values, 0.0, dtype=np.float64)
         # NaN makes both comparisons fail.
         if not len(values) or (numbers.min() >= self._lo and numbers.max() <= self._hi):
-            return numbers + 0.0, _all_ok(len(values))
+            return numbers, _all_ok(len(values))
         inside = np.clip(numbers, self._lo, self._hi)
         if self._codes:
             inside = np.where(np.isin(numbers, self._codes), numbers, inside)
