@@ -16,6 +16,8 @@ from glassine.records.arrays import Bools, Ints
 
 # Atoms of a block are bits of 64-bit words, as the kernels read them.
 WORD = 64
+FEW_WORDS = 4
+"""Words of atoms up to which those of all pairs are looked at together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -98,18 +100,27 @@ def _words(masks: Sequence[int], width: int) -> npt.NDArray[np.uint64]:
 
 
 def shared_atoms(
-    atoms_in: npt.NDArray[Any], possible: npt.NDArray[Any], sizes: npt.NDArray[Any], i: int, j: npt.NDArray[Any]
-) -> npt.NDArray[Any]:
-    """Return how many atoms a literal shares with each of some later ones of its block."""
-    # Of a literal that holds on few atoms, or on nearly all, few words decide: those where it holds, or where it does
-    # not.
-    own = atoms_in[i]
-    rest = possible & ~own
-    inside = np.count_nonzero(own) <= np.count_nonzero(rest)
-    part = own if inside else rest
-    at = np.flatnonzero(part)
-    counted = np.bitwise_count(atoms_in[j[0] : j[-1] + 1, at] & part[at]).sum(axis=1, dtype=np.int64) if len(j) else 0
-    return np.asarray(counted if inside else sizes[j] - counted)
+    atoms_in: npt.NDArray[Any], possible: npt.NDArray[Any], low: int, high: int
+) -> npt.NDArray[np.int64]:
+    """Return how many atoms literals ``low`` to ``high`` of a block share with each from ``low + 1`` on.
+
+    Shapes: ``atoms_in`` (p, w), the atoms of each; ``possible`` (w,); the result (high - low, p - low - 1).
+    """
+    if atoms_in.shape[1] <= FEW_WORDS:
+        together = atoms_in[low:high, None] & atoms_in[None, low + 1 :]
+        return np.asarray(np.bitwise_count(together).sum(axis=2, dtype=np.int64))
+    later, shared = atoms_in[low + 1 :], np.empty((high - low, len(atoms_in) - low - 1), dtype=np.int64)
+    sizes = np.bitwise_count(later).sum(axis=1, dtype=np.int64)
+    for row, own in enumerate(atoms_in[low:high]):
+        # Of a literal that holds on few atoms, or on nearly all, few words decide: those where it holds, or where it
+        # does not.
+        rest = possible & ~own
+        inside = np.count_nonzero(own) <= np.count_nonzero(rest)
+        part = own if inside else rest
+        at = np.flatnonzero(part)
+        counted = np.bitwise_count(later[:, at] & part[at]).sum(axis=1, dtype=np.int64)
+        shared[row] = counted if inside else sizes - counted
+    return shared
 
 
 # What the domain alone says about rules: which of them can take nothing, or leave nothing, after others.

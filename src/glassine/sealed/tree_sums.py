@@ -11,7 +11,7 @@ splits, whose sum it gets.
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from math import comb
 from typing import Any, NamedTuple
 
@@ -33,6 +33,8 @@ __all__: list[str] = []
 
 PIECES = 8
 """Slices of what is summed at a time, which are summed on all cores."""
+PAIRS = 2**16
+"""Pairs of literals that are compared at a time."""
 
 
 def refuse_inexact(loss: LeafCosts, counts: npt.NDArray[np.integer]) -> None:
@@ -119,7 +121,7 @@ class Implied(NamedTuple):
     def of(cls, counts: SetCounts, atoms: Atoms) -> Implied:
         """Return the pairs that no record contradicts: one with an undeclared value, or against a group, may."""
         table, offsets, binom = counts
-        blocks, _, masks, full = atoms
+        blocks, starts, masks, full = atoms
         out = cls(*np.zeros((2, len(blocks), len(blocks)), dtype=np.uint8))
         if len(offsets) < 4:
             return out
@@ -127,18 +129,24 @@ class Implied(NamedTuple):
         possible = full[blocks]
         atoms_in = masks & possible
         n_in, whole = (np.bitwise_count(words).sum(axis=1, dtype=np.int64) for words in (atoms_in, possible))
-        # Row by row: all pairs of thousands of literals at once, each with the atoms of both, would fill gigabytes.
-        for i in range(len(blocks) - 1):
-            j = np.arange(i + 1, np.searchsorted(blocks, blocks[i], side="right"))
-            one, other = sizes[offsets[1] + i], sizes[offsets[1] + j]
-            both = sizes[offsets[2] + binom[i, 1] + binom[j, 2]]
-            shared = shared_atoms(atoms_in, possible[i], n_in, i, j)
-            records = [[sizes[0] - one - other + both, other - both], [one - both, both]]
-            places = [[whole[i] - n_in[i] - n_in[j] + shared, n_in[j] - shared], [n_in[i] - shared, shared]]
-            empty = [[(records[a][b] == 0) & (places[a][b] == 0) for b in (0, 1)] for a in (0, 1)]
-            for a, b in product((0, 1), (0, 1)):
-                out.later[i, j] |= empty[a][1 - b].astype(np.uint8) << (a + 2 * b)
-                out.pairs[i, j] |= (empty[a][1 - b] | empty[1 - a][b]).astype(np.uint8) << (a + 2 * b)
+        for start, end in pairwise(starts.tolist()):
+            # In parts: all pairs of thousands of literals at once would fill gigabytes.
+            rows = max(1, PAIRS // max(1, end - start))
+            for low in range(start, end, rows):
+                high = min(low + rows, end)
+                i, j = np.arange(low, high)[:, None], np.arange(low + 1, end)
+                # Where i is not the smaller, the pair is another one, and is not looked at.
+                smaller, ordered = np.minimum(i, j - 1), i < j
+                one, other = sizes[offsets[1] + i], sizes[offsets[1] + j]
+                both = sizes[offsets[2] + binom[smaller, 1] + binom[j, 2]]
+                shared = shared_atoms(atoms_in[start:end], possible[start], low - start, high - start)
+                records = [[sizes[0] - one - other + both, other - both], [one - both, both]]
+                places = [[whole[i] - n_in[i] - n_in[j] + shared, n_in[j] - shared], [n_in[i] - shared, shared]]
+                empty = [[ordered & (records[a][b] == 0) & (places[a][b] == 0) for b in (0, 1)] for a in (0, 1)]
+                part = (slice(low, high), slice(low + 1, end))
+                for a, b in product((0, 1), (0, 1)):
+                    out.later[part] |= empty[a][1 - b].astype(np.uint8) << (a + 2 * b)
+                    out.pairs[part] |= (empty[a][1 - b] | empty[1 - a][b]).astype(np.uint8) << (a + 2 * b)
         return out
 
 
