@@ -46,7 +46,11 @@ def problem(learner: str, n: int) -> tuple[Any, Any, str]:
     seeded: dict[str, Any] = {"epsilon": 1.0, "random_state": 0}
     if learner == "tree of a number":
         domain = Domain({name: one for name, one in attributes.items() if name != "age"})
-        return learners.PrivateTreeRegressor(domain=domain, target_range=(0, 100), max_depth=2, **seeded), records, "age"
+        return (
+            learners.PrivateTreeRegressor(domain=domain, target_range=(0, 100), max_depth=2, **seeded),
+            records,
+            "age",
+        )
     domain = Domain(attributes)
     if learner == "tree":
         return learners.PrivateTreeClassifier(domain=domain, max_depth=2, **seeded), records, "income"

@@ -99,9 +99,7 @@ def _words(masks: Sequence[int], width: int) -> npt.NDArray[np.uint64]:
     return np.frombuffer(data, dtype="<u8").astype(np.uint64).reshape(len(masks), width)
 
 
-def shared_atoms(
-    atoms_in: npt.NDArray[Any], possible: npt.NDArray[Any], low: int, high: int
-) -> npt.NDArray[np.int64]:
+def shared_atoms(atoms_in: npt.NDArray[Any], possible: npt.NDArray[Any], low: int, high: int) -> npt.NDArray[np.int64]:
     """Return how many atoms literals ``low`` to ``high`` of a block share with each from ``low + 1`` on.
 
     Shapes: ``atoms_in`` (p, w), the atoms of each; ``possible`` (w,); the result (high - low, p - low - 1).
