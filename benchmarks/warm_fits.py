@@ -1,7 +1,7 @@
 """What a private fit costs beside the same fit before the seal: ``python benchmarks/warm_fits.py [--old CHECKOUT]``.
 
-Adult, drawn with replacement; a tree and a tree of a number of depth 2, a rule list and an additive model, epsilon 1, of
-records in memory. Each row of ``warm_fits.csv`` is one learner and number of records, in a process of its own whose
+Adult, drawn with replacement; a tree and a tree of a number of depth 2, a rule list and an additive model, epsilon 1,
+of records in memory. Each row of ``warm_fits.csv`` is one learner and number of records, in a process of its own whose
 kernels are compiled and loaded by a fit before: CPU seconds of a fit, the least of five. ``--old`` names a checkout of
 the commit before the seal, which is timed in turn with this one. ``--page`` prints the stored rows.
 """
