@@ -10,7 +10,7 @@ from scipy.stats import binomtest, chisquare, multivariate_hypergeom, norm
 
 from glassine.attacks.membership.confidence_intervals import (
     ScoreCounts,
-    area_under_roc,
+    area_of_counts,
     check_confidence,
     clopper_pearson,
     newcombe,
@@ -70,7 +70,7 @@ def test_impossible_confidence_is_refused(confidence: object) -> None:
 def test_the_area_is_the_share_of_pairs_in_order(members: list[int], nonmembers: list[int]) -> None:
     pairs = [(a > b) + 0.5 * (a == b) for a in members for b in nonmembers]
     a, b = np.array(members, float), np.array(nonmembers, float)
-    estimate = area_under_roc(a, b, 0.95)
+    estimate = area_of_counts(ScoreCounts.of(a, b), 0.95)
     assert estimate.value == pytest.approx(np.mean(pairs))
     assert roc_curve(a, b).area == pytest.approx(np.mean(pairs))
     assert 0 <= estimate.low <= estimate.value + 1e-12
@@ -132,7 +132,7 @@ def test_log_log_points_lie_on_the_curve_and_are_few() -> None:
 @given(SCORES, SCORES)
 def test_the_best_threshold_is_the_best_of_all(members: list[int], nonmembers: list[int]) -> None:
     a, b = np.array(members, float), np.array(nonmembers, float)
-    best = best_threshold(a, b)
+    best = best_threshold(ScoreCounts.of(a, b))
     gains = [(a >= t).mean() - (b >= t).mean() for t in [*range(-1, 6), np.inf]]
     assert best.advantage == pytest.approx(max(gains))
     assert (a >= best.threshold).mean() - (b >= best.threshold).mean() == pytest.approx(best.advantage)
@@ -151,9 +151,9 @@ def test_intervals_cover_as_often_as_they_claim() -> None:
     hits = {"newcombe": 0, "area": 0, "few": 0}
     for _ in range(runs):
         members, nonmembers = rng.normal(shift, 1, 60), rng.normal(0, 1, 40)
-        area = area_under_roc(members, nonmembers, 0.9)
+        area = area_of_counts(ScoreCounts.of(members, nonmembers), 0.9)
         hits["area"] += area.low <= truth <= area.high
-        few = area_under_roc(members[:15], nonmembers[:15], 0.9)
+        few = area_of_counts(ScoreCounts.of(members[:15], nonmembers[:15]), 0.9)
         hits["few"] += few.low <= truth <= few.high
         rate = newcombe(int((members > 0).sum()), 60, int((nonmembers > 0).sum()), 40, 0.9)
         hits["newcombe"] += rate.low <= norm.cdf(shift) - 0.5 <= rate.high
@@ -170,11 +170,11 @@ def test_the_interval_of_a_cross_fitted_threshold_covers_where_the_best_in_hinds
     honest = hindsight = 0
     for _ in range(runs):
         members, nonmembers = rng.normal(0, 1, m), rng.normal(0, 1, n)
-        calls = crossfit(members, nonmembers, rng)
+        calls = crossfit(*ScoreCounts.of(members, nonmembers)[1:], rng)
         estimate = newcombe(calls[0], m, calls[1], n, 0.9)
         # Whatever the thresholds, members and non-members are alike: the true advantage is 0.
         honest += estimate.low <= 0 <= estimate.high
-        best = best_threshold(members, nonmembers).threshold
+        best = best_threshold(ScoreCounts.of(members, nonmembers)).threshold
         naive = newcombe(int((members >= best).sum()), m, int((nonmembers >= best).sum()), n, 0.9)
         hindsight += naive.low <= 0 <= naive.high
     assert covers(honest, runs, 0.88), honest
@@ -186,8 +186,8 @@ def test_no_record_chooses_its_own_threshold() -> None:
     # values, a threshold chosen on all would find every member.
     members = np.arange(N_FOLDS, dtype=float)
     nonmembers = np.full(N_FOLDS, -1.0)
-    found, wrong = crossfit(members, nonmembers, np.random.default_rng(0))
-    assert best_threshold(members, nonmembers).advantage == 1.0
+    found, wrong = crossfit(*ScoreCounts.of(members, nonmembers)[1:], np.random.default_rng(0))
+    assert best_threshold(ScoreCounts.of(members, nonmembers)).advantage == 1.0
     assert (found, wrong) == (N_FOLDS - 1, 0)
 
 
@@ -226,6 +226,6 @@ def test_thresholds_that_are_crossfitted_together_have_the_law_of_one_after_the_
     counts = ScoreCounts.of(*scores)
     tables = np.tile(counts.members, (3000, 1)), np.tile(counts.nonmembers, (3000, 1))
     together = _crossfit_together(tables, rng)
-    alone = np.array([crossfit(*scores, rng) for _ in range(3000)])
+    alone = np.array([crossfit(*ScoreCounts.of(*scores)[1:], rng) for _ in range(3000)])
     assert together.mean(axis=0) == pytest.approx(alone.mean(axis=0), abs=4 * float(alone.std()) / 3000**0.5)
     assert together.std(axis=0) == pytest.approx(alone.std(axis=0), rel=0.15)

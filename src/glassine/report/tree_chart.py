@@ -37,8 +37,6 @@ COLORS = 3
 SEVERAL = "wrong-several"
 """Color of leaves with several flags, and of what is beyond three kinds of them."""
 CLASS_COLORS = 4
-OF_LIMITS = "The tree, colored by the limits that its leaves break"
-OF_PATH = "The tree, and the path of one record"
 
 
 def children_of(tree: Sequence[TreeNode]) -> list[list[int]]:

@@ -58,10 +58,6 @@ class Anonymity:
             "t": float(self.t.max()),
         }
 
-    def is_alpha_k(self, alpha: float, k: int) -> bool:
-        """Return whether every group has at least k people and no class above a share of alpha."""
-        return self.k >= k and float(self.alpha.max()) <= alpha
-
 
 def anonymity(
     disclosure: Disclosure,

@@ -85,10 +85,6 @@ class Cut:
     bound: float  # The right-hand side
     slackness: float  # By how much the constraint is looser than the right-hand side says, in people
 
-    def shortfall(self, x: Array) -> float:
-        """Return by how much a table, shape (q, c), fails the inequality; 0 where it holds."""
-        return max(0.0, self.bound - float((self.coefficients[self.branch] * x[self.members]).sum()))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Families:

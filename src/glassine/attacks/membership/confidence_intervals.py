@@ -126,11 +126,6 @@ class ScoreCounts(NamedTuple):
         return cls(scores, *sides)
 
 
-def area_under_roc(members: Array, nonmembers: Array, confidence: float) -> Estimate:
-    """Return the chance that a member scores above a non-member, ties counting one half; see :func:`area_of_counts`."""
-    return area_of_counts(ScoreCounts.of(members, nonmembers), confidence)
-
-
 def area_of_counts(counts: ScoreCounts, confidence: float) -> Estimate:
     """Return the chance that a member scores above a non-member, ties counting one half.
 

@@ -40,19 +40,15 @@ class Setting:
     shift: Shift | None  # Whether members and holdout differ without the model
 
 
-def best_threshold(members: Scores, nonmembers: Scores) -> BestThreshold:
+def best_threshold(counts: ScoreCounts) -> BestThreshold:
     """Return the threshold of the largest balanced accuracy on these very scores; the highest of several.
 
     Examples
     --------
-    >>> best = best_threshold(np.array([3.0, 2.0]), np.array([2.0, 1.0]))
+    >>> best = best_threshold(ScoreCounts.of(np.array([3.0, 2.0]), np.array([2.0, 1.0])))
     >>> best.threshold, best.balanced_accuracy
     (3.0, 0.75)
     """
-    return _best(ScoreCounts.of(members, nonmembers))
-
-
-def _best(counts: ScoreCounts) -> BestThreshold:
     values = counts.scores[::-1]
     sides = counts.members, counts.nonmembers
     hit_rates, wrong = (1 - (np.cumsum(side) - side)[::-1] / side.sum() for side in sides)
@@ -62,12 +58,6 @@ def _best(counts: ScoreCounts) -> BestThreshold:
     threshold = float(values[top]) if advantage[top] > 0 else math.inf
     gain = max(float(advantage[top]), 0.0)
     return BestThreshold(threshold=threshold, balanced_accuracy=(1 + gain) / 2, advantage=gain)
-
-
-def crossfit(members: Scores, nonmembers: Scores, rng: np.random.Generator) -> tuple[float, float]:
-    """Return the numbers of members and of non-members called members by cross-fitted thresholds."""
-    counts = ScoreCounts.of(members, nonmembers)
-    return _crossfit(counts.members, counts.nonmembers, rng)
 
 
 FEW = 16
@@ -103,7 +93,8 @@ def dealt(counts: Counts, sizes: Sequence[int], rng: np.random.Generator) -> Cou
     return hands
 
 
-def _crossfit(members: Counts, nonmembers: Counts, rng: np.random.Generator) -> tuple[float, float]:
+def crossfit(members: Counts, nonmembers: Counts, rng: np.random.Generator) -> tuple[float, float]:
+    """Return the numbers of members and of non-members called members by cross-fitted thresholds."""
     sides = members, nonmembers
     totals = [int(side.sum()) for side in sides]
     folds = [
@@ -157,7 +148,7 @@ def judge_scores(
     # The threshold is cross-fitted; the one that is best in hindsight is given beside it. The control repeats the
     # choice of thresholds on permuted membership.
     counts = ScoreCounts.of(members, nonmembers)
-    calls = _crossfit(counts.members, counts.nonmembers, setting.rng)
+    calls = crossfit(counts.members, counts.nonmembers, setting.rng)
     advantage = calls[0] / len(members) - calls[1] / len(nonmembers)
     control = _permuted_control(advantage, counts, setting.rng)
     return _result(attack, counts, calls, setting, CROSSFIT, control, gap, notes)
@@ -188,7 +179,7 @@ def _result(
         auc=area_of_counts(counts, confidence),
         roc=roc,
         low_rates=tuple(roc.low_rate(rate, confidence) for rate in LOW_RATES),
-        best=_best(counts),
+        best=best_threshold(counts),
         guess=0.5,
         gap=gap,
         control=control,
@@ -229,7 +220,7 @@ def _permuted(counts: ScoreCounts, rng: np.random.Generator) -> Array:
     sizes = int(counts.members.sum()), int(counts.nonmembers.sum())
     if sum(sizes) < FEW_TOGETHER * len(both):
         mixed = (dealt(both, sizes, rng) for _ in range(N_PERMUTATIONS))
-        calls = np.array([_crossfit(hands[0], hands[1], rng) for hands in mixed])
+        calls = np.array([crossfit(hands[0], hands[1], rng) for hands in mixed])
     else:
         # Of few scores all permutations are dealt together.
         members = dealt_together(np.tile(both, (N_PERMUTATIONS, 1)), sizes[0], rng)
