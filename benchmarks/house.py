@@ -196,13 +196,16 @@ def classes(modules: Mapping[str, tuple[Path, str]]) -> dict[str, list[str]]:
     return {name: places for name, places in homes.items() if len(places) > 1}
 
 
-def imports_in_functions(text: str) -> int:
-    """Return how many import statements stand inside functions."""
-    inside = set()
-    for node in nodes(text):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            inside |= {one.lineno for one in ast.walk(node) if isinstance(one, ast.Import | ast.ImportFrom)}
-    return len(inside)
+def lazy_imports(text: str) -> list[ast.Import | ast.ImportFrom]:
+    """Return the import statements of a module that stand inside functions."""
+    inside = {
+        one.lineno: one
+        for node in nodes(text)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for one in ast.walk(node)
+        if isinstance(one, ast.Import | ast.ImportFrom)
+    }
+    return list(inside.values())
 
 
 def bound(node: ast.AST) -> str | None:
@@ -213,6 +216,16 @@ def bound(node: ast.AST) -> str | None:
         case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
             return name.lstrip("_")
     return None
+
+
+def nameless(package: Path) -> list[str]:
+    """Return where a name is bound that names nothing, and the name."""
+    return [
+        f"{path.relative_to(package.parent)}:{getattr(node, 'lineno', 0)} {bound(node)}"
+        for path, text in sources(package).values()
+        for node in nodes(text)
+        if bound(node) in PRIVATE_WORDS
+    ]
 
 
 def functions(text: str) -> Iterator[tuple[ast.FunctionDef, bool]]:
@@ -277,7 +290,7 @@ def figures(package: Path) -> dict[str, object]:
     imported = arrows(modules)
     importers = Counter(target for targets in imported.values() for target in targets)
     names = Counter(path.name for path, _ in modules.values() if path.name != "__init__.py")
-    said = untyped = words = stop_words = inner_imports = 0
+    said = untyped = stop_words = inner_imports = 0
     widest, wide = 0, 0
     code: Counter[str] = Counter()
     for module, (_, text) in modules.items():
@@ -290,9 +303,8 @@ def figures(package: Path) -> dict[str, object]:
             untyped += sum(isinstance(a.annotation, ast.Name) and a.annotation.id == "Any" for a in own)
             if not constructor:
                 widest, wide = max(widest, len(own)), wide + (len(own) > MOST_PARAMETERS)
-        words += sum(bound(node) in PRIVATE_WORDS for node in nodes(text))
         stop_words += stops("\n".join(texts(text))).total()
-        inner_imports += imports_in_functions(text)
+        inner_imports += len(lazy_imports(text))
     lines = {name: text.count("\n") for name, (_, text) in modules.items()}
     return {
         **structure(imported),
@@ -304,7 +316,7 @@ def figures(package: Path) -> dict[str, object]:
         "most parameters of a function": widest,
         f"functions of more than {MOST_PARAMETERS} parameters": wide,
         "parameters typed Any": untyped,
-        "bindings of the private vocabulary": words,
+        "bindings of the private vocabulary": len(nameless(package)),
         "stop words in strings": stop_words,
         "class names in several modules": len(classes(modules)),
         "imports inside functions": inner_imports,
@@ -336,6 +348,8 @@ def main() -> None:
     for name, value in (figures(package) | pages).items():
         shown = f"{value:,}" if isinstance(value, int) else str(value)
         sys.stdout.write(f"{name + ' ':.<48} {shown}\n")
+    for place in nameless(package):
+        sys.stdout.write(f"{place} names nothing: a noun of the field does.\n")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import polars as pl
 from sklearn.tree import DecisionTreeClassifier
 
 import glassine
-from glassine import Binary, Category, Domain, Integer
+from glassine import AuditSettings, Binary, Category, Domain, Integer
 from glassine.domain.attributes import Attribute
 from glassine.learners import PrivateEBMClassifier, PrivateTreeClassifier
 
@@ -47,7 +47,7 @@ def entered(flow: Callable[[], object]) -> tuple[int, int]:
 
 
 def flows() -> dict[str, Callable[[], object]]:
-    """Return an audit of a tree with its records, one of the tree alone, and two private fits."""
+    """Return audits of a tree with its records, of one question of it and of the tree alone, and two private fits."""
     rng = np.random.default_rng(0)
     people = pl.DataFrame(
         {"age": rng.integers(18, 100, N), "visits": rng.poisson(3, N).clip(0, 20), "smoker": rng.integers(0, 2, N)}
@@ -62,9 +62,11 @@ def flows() -> dict[str, Callable[[], object]]:
     public, domain = Domain(attributes), Domain(attributes | {"ill": Category(("no", "yes"))})
     tree = glassine.as_model(DecisionTreeClassifier(max_depth=5, random_state=0).fit(people.to_numpy(), ill), public)
     records = people.with_columns(ill=pl.Series(ill))
+    disclosure = AuditSettings(sensitive="ill", measurements=("disclosure",))
     of_fits: dict[str, Any] = {"epsilon": 1.0, "domain": public, "classes": ("no", "yes"), "random_state": 0}
     return {
         "an audit with data": lambda: glassine.audit(tree, records, "ill", domain=domain),
+        "a disclosure": lambda: glassine.audit(tree, records, settings=disclosure),
         "an audit of the model alone": lambda: glassine.audit(tree, domain=public),
         "a private tree": lambda: PrivateTreeClassifier(3, **of_fits).fit(people, ill),
         "a private additive model": lambda: PrivateEBMClassifier(**of_fits).fit(people, ill),
