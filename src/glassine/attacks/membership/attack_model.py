@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import ks_2samp
 from sklearn import config_context
 from sklearn.base import is_classifier, is_regressor
+from sklearn.tree import DecisionTreeRegressor
 
 from glassine.attacks.membership.gap import answered, gap_figure, read_sides, setting_of
 from glassine.attacks.membership.outputs import (
@@ -298,8 +299,6 @@ def forest_chances(rows: Array, counts: Indices, n_estimators: int, rng: np.rand
     multinomial number, so that its trees need the distinct answers alone. The variance of two classes is half their
     Gini impurity, so that trees of a number split as trees of classes do; they ask less of their input.
     """
-    from sklearn.tree import DecisionTreeRegressor
-
     kind, place = np.nonzero(counts)
     share = counts[kind, place] / (2 * counts.sum(axis=1)[kind])
     # Single precision is what the trees take. Checked once, and not for each of a hundred trees of few rows.

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 from scipy.stats import mannwhitneyu
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from glassine.attacks.membership.confidence_intervals import Estimate, check_confidence, newcombe
 from glassine.attacks.membership.outputs import Answers, LabelledRecords, answers, attempt, generator, in_classes_of
@@ -266,8 +267,6 @@ def _numbers(column: AnyArray) -> list[Array]:
 
 
 def _scores(X: Array, member: Indices, others: Array, rng: np.random.Generator) -> Array:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
     booster = HistGradientBoostingClassifier(
         max_iter=25,
         learning_rate=0.2,

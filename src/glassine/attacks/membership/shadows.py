@@ -11,6 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 from glassine.attacks.membership.gap import gap_figure, known_sides
 from glassine.attacks.membership.outputs import Answers, LabelledRecords, UnansweredError, answers, attempt, first_line
@@ -107,11 +111,6 @@ def shadow_learner(model: DecisionTree | RuleList, records: object) -> Any:
         from glassine.learners.greedy.ordinary_lists import GreedyRuleListClassifier
 
         return GreedyRuleListClassifier(max_rules=max(1, len(model.rules)), min_support=0.0)
-    from sklearn.compose import ColumnTransformer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder
-    from sklearn.tree import DecisionTreeClassifier
-
     frame = as_table(records).frame
     numbers = [name for name in model.attributes if name in frame.columns and frame[name].dtype.is_numeric()]
     text = [name for name in model.attributes if name in frame.columns and name not in numbers]

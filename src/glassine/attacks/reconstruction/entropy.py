@@ -29,6 +29,7 @@ from glassine.domain import Domain
 from glassine.domain.domain import check_domain
 from glassine.errors import InvalidParameterError, UndefinedMeasureError, parameter
 from glassine.exports import DisplayedToCheckers
+from glassine.formats import as_model, tree_or_rules
 from glassine.models.transform import with_sizes
 from glassine.records.arrays import AnyArray, Array
 
@@ -448,7 +449,5 @@ def reconstruct(
     >>> found.n_records.to_list(), str(found.dist_g), found.confidence
     ([38.0, 40.0], '0.7262 to 0.7397', 1.0)
     """
-    from glassine.formats import as_model, tree_or_rules
-
     check_domain(domain)
     return ProbabilisticDataset(tree_or_rules(as_model(model, domain)), domain, noise=noise, max_steps=max_steps)
