@@ -396,6 +396,13 @@ STATED_FIT = remedy(
     python="`AuditSettings(statements=Statements(n_records=...))`",
     n_records=None,
 )
+STATED_NUMBER = remedy(
+    "Ask the publisher for the number of training records, and state it: {step}. Of a regression, also name the column "
+    "that it predicts, by which data are compared with it.",
+    "audit",
+    python="`AuditSettings(statements=Statements(n_records=...))`",
+    n_records=None,
+)
 STATED_ERRORS = remedy(
     "Ask the publisher whether the fit had weights, an offset or grouped outcomes, which its summary does not print. "
     "If it had none of them, state that its errors follow from the model: {step}.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,6 +29,7 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.shadow_ensembles import describe_shadows, shadow_ensemble
 from glassine.auditing.subject import WEIGHED, OpenedModel, Raw
 from glassine.auditing.suppression import Suppression
+from glassine.auditing.training_records import beside_ensemble
 from glassine.auditing.tree_facts import flagged
 from glassine.auditing.trees import MEMBERSHIP, attack_members
 from glassine.data.record_table import RecordTable, as_table
@@ -68,6 +69,8 @@ class EnsembleSubject(ModelSubject):
     """A forest or boosted trees."""
 
     ensemble: TreeEnsemble
+    # The leaf of each training record in each tree, shape (n, trees); None where it is not known.
+    leaves: Indices | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def opens(cls, artefact: Any) -> OpenedModel:
@@ -92,11 +95,10 @@ class EnsembleSubject(ModelSubject):
         if facts["comparison"].off_step:
             # Numbers off the step of a domain split as others do.
             facts |= {"mismatch": "", "odd": ()}
-        facts["mismatch"] = facts["mismatch"] or _other_records(ensemble, inputs.table)
         settled = stated.unweighted or stated.n_records is not None or inputs.table is not None
         if ensemble.weighed and not settled:
             facts["weights"] = WEIGHED.format(whose="the file")
-        return cls(
+        made = cls(
             kind="ensemble",
             guarantee=claim,
             ensemble=ensemble,
@@ -104,6 +106,9 @@ class EnsembleSubject(ModelSubject):
             of_classes=ensemble.classes is not None,
             **facts,
         )
+        leaves = _leaves(made)
+        standing = {} if made.mismatch else asdict(beside_ensemble(ensemble, inputs.table, leaves))
+        return replace(made, leaves=leaves, **standing)
 
     @classmethod
     def claim(cls, opened: OpenedModel, policy: Policy) -> GuaranteeFinding | None:
@@ -163,17 +168,6 @@ class EnsembleSubject(ModelSubject):
         return _by_holdout(self) or _by_base_rate(self) or Spread(value=1.0, by="two equal classes")
 
     @cached_property
-    def leaves(self) -> Indices | None:
-        """The leaf of each training record in each tree, shape (n, trees); None where it is not known."""
-        if self.inputs.public or self.table is None:
-            return None
-        try:
-            places = self.ensemble.apply(_columns_for(self, self.table))
-        except Exception:  # What a foreign estimator cannot apply to these records has no figure
-            return None
-        return places if places is not None and len(places) else None
-
-    @cached_property
     def alone(self) -> float | None:
         """Share of the training records that are alone in their combination of leaves; None where it is not known."""
         leaves = self.leaves
@@ -208,17 +202,6 @@ class EnsembleSubject(ModelSubject):
         yield from self.ensemble.published
 
 
-def _other_records(ensemble: TreeEnsemble, table: RecordTable | None) -> str:
-    """Return that the records are others than those of training, by their number; empty if nothing says so."""
-    n = ensemble.n_records if ensemble.whole else None
-    if table is None or n is None or n == len(table):
-        return ""
-    other = "The data is not the training data: the ensemble was trained on another number of records."
-    if not ensemble.weighed:
-        return other
-    return f"{other} If they had weights, or trees were trained on samples of them, state how many there are."
-
-
 def _columns_for(subject: EnsembleSubject, table: RecordTable) -> Any:
     """Return records as the ensemble takes them."""
     if subject.ensemble.estimator is None:
@@ -228,6 +211,17 @@ def _columns_for(subject: EnsembleSubject, table: RecordTable) -> Any:
     kept = table.restrict([name for name in subject.names if name in table.names])
     native = as_fitted(subject.ensemble, kept.frame.to_native())
     return native if hasattr(subject.ensemble, "feature_names_in_") else np.asarray(native)
+
+
+def _leaves(subject: EnsembleSubject) -> Indices | None:
+    """Return the leaf of each training record in each tree, shape (n, trees); None where it is not known."""
+    if subject.inputs.public or subject.table is None:
+        return None
+    try:
+        places = subject.ensemble.apply(_columns_for(subject, subject.table))
+    except Exception:  # What a foreign estimator cannot apply to these records has no figure
+        return None
+    return places if places is not None and len(places) else None
 
 
 def _by_holdout(subject: EnsembleSubject) -> Spread | None:

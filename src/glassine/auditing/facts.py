@@ -238,6 +238,9 @@ class Case:
     mismatch : str
         Why the data that were given are not the training records, or several models have no records in common; empty if
         nothing says so.
+    unconfirmed : str
+        Why the data that were given may be others than the training records, of which nothing published says how many
+        there are; empty where that is known, or the data are confirmed.
     contrary : str
         Why the outcomes that were given are not those of training, though the records may be; empty if nothing says so.
     odd : sequence of str
@@ -260,6 +263,7 @@ class Case:
     countable: bool = False
     indivisible: bool = False
     mismatch: str = ""
+    unconfirmed: str = ""
     contrary: str = ""
     odd: Sequence[str] = ()
     has_domain: bool = True

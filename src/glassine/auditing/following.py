@@ -10,7 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
+from glassine.data.record_table import RecordTable
 from glassine.domain import Domain, Integer, Real
+from glassine.domain.literals import is_missing
 from glassine.models.effects import Effect, Equal, has_two_values
 from glassine.models.indicators import ends_of, indicator_bounds, not_bounded, range_of
 from glassine.models.regression import OF_CLASSES, FitStatistics, RegressionModel
@@ -69,6 +71,31 @@ class Fitted:
         if self.weights is None:
             return None
         return leverage_of(self.design * np.sqrt(self.weights)[:, None])
+
+
+def on_records(model: RegressionModel, table: RecordTable, target: str | None) -> Fitted:
+    """Return a regression beside its training records, without those that lack a number or the outcome."""
+    columns = model.design(table.arrays)
+    complete = np.asarray(~np.isnan(columns).any(axis=1))
+    if target in table.arrays:
+        complete = np.asarray(complete & ~is_missing(table.arrays[target]))
+    first = np.full(int(complete.sum()), float(model.has_intercept))
+    design = np.column_stack([first, columns[complete]])
+    rows = {name: table.arrays[name][complete] for name in model.tested}
+    weights: Array | None = None
+    if model.link == "identity":
+        weights = np.ones(len(design))
+    elif model.link in ("logit", "probit", "cloglog") and rows:
+        shares = model.predict_proba(rows)[:, 1]
+        weights = shares * (1 - shares)
+    elif model.link == "log" and rows:
+        # The variance of a positive number grows as its mean squared, which cancels the slope of the link.
+        power = {"gamma": 0, "gaussian": 2}.get(model.fit.family, 1)
+        weights = np.exp(power * model.scores(rows)[:, 0])
+    persons = None if table.persons is None else table.persons.codes
+    if persons is not None:  # a record without an identifier is of a person of its own
+        persons = np.where(persons < 0, len(persons) + np.arange(len(persons)), persons)[complete]
+    return Fitted(design=design, weights=weights, complete=complete, persons=persons)
 
 
 def number_in(rows: Bools, persons: AnyArray | None) -> int:

@@ -199,8 +199,8 @@ def NAMED_BY_THRESHOLDS(limit: int, named: NamedPeople, case: Case) -> Check:
                 "values.",
                 named.number,
             )
-        if case.mismatch:
-            return unknown(case.mismatch, named.number)
+        if doubt := case.mismatch or case.unconfirmed:
+            return unknown(doubt, named.number)
         none = f"No {'person' if case.people else 'record'} can be flagged as a member by a threshold."
         return passed(none if not named.number else f"No more than {limit:,} {case.counted} are flagged.", named.number)
     if named.number > limit and not named.n_private and not named.inferred:

@@ -34,6 +34,7 @@ from glassine.auditing.criterion import (
     STATED_ERRORS,
     STATED_FAMILY,
     STATED_FIT,
+    STATED_NUMBER,
     STATED_RATES,
     UNCALIBRATED,
     WITHOUT,
@@ -220,6 +221,8 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
         helpful = CUT_POINTS  # a domain is drafted from records
     elif helpful in (COUNTED, STATED_FIT) and (case.mismatch or case.contrary):
         helpful = _recoded(case) if case.odd else _matching(case)
+    elif case.unconfirmed and check.meaning == case.unconfirmed:
+        helpful = STATED_NUMBER
     elif check.rule == "fitted_values" and helpful is COUNTED and case.has_data and fitted and fitted.by_coefficients:
         helpful = JOINED  # the records and their outcomes were passed
     elif helpful is COUNTED and case.of_classes and (case.has_data or case.kind in OF_LEAVES):

@@ -203,7 +203,7 @@ def _failed_or_doubted(limit: float, membership: MembershipFinding, case: Case) 
     if not bounds:
         return unknown("No membership attack could be made."), 1.0, ""
     low, high = max(low for low, _ in bounds), max(high for _, high in bounds)
-    doubt = case.mismatch or case.contrary
+    doubt = case.mismatch or case.contrary or case.unconfirmed
     if membership.overlap and not doubt:
         doubt = (
             "The holdout overlaps with the training data, so membership cannot be measured. Use records that were not "

@@ -204,7 +204,8 @@ def LARGEST_LEVERAGE(limit: float, largest: float, case: Case) -> Check:
     said = f"An outcome makes up to {share:.0%} of its record's fitted value"
     if largest > limit:
         return failed(f"{said} (limit {limit:.0%}).", share)
-    return unknown(case.mismatch, share) if case.mismatch else passed(f"{said}.", share)
+    doubt = case.mismatch or case.unconfirmed
+    return unknown(doubt, share) if doubt else passed(f"{said}.", share)
 
 
 FILES_OF: tuple[Kind, ...] = ("tree", "rule list", "additive model", "regression", "ensemble")

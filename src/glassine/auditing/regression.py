@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,6 +25,7 @@ from glassine.auditing.following import (
     may_be_shrunk_away,
     may_follow,
     number_in,
+    on_records,
     single_values,
 )
 from glassine.auditing.inputs import AuditInputs, on_shared
@@ -32,16 +33,15 @@ from glassine.auditing.model_subject import ModelSubject
 from glassine.auditing.size_criteria import SMALL
 from glassine.auditing.subject import OpenedModel, Raw
 from glassine.auditing.suppression import Suppression
+from glassine.auditing.training_records import beside_regression
 from glassine.auditing.trees import MEMBERSHIP, attack_members
 from glassine.data.labels import Sample
-from glassine.data.record_table import RecordTable
-from glassine.domain.literals import is_missing
 from glassine.errors import parameter
 from glassine.models.effects import Equal
 from glassine.models.implied import advantage_of_parameters, effective_parameters
 from glassine.models.indicators import indicator_bounds, not_bounded
 from glassine.models.regression import UNPRINTED, RegressionModel
-from glassine.records.arrays import AnyArray, Array
+from glassine.records.arrays import AnyArray
 
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
@@ -79,8 +79,12 @@ class RegressionSubject(ModelSubject):
         model = opened.value.stated(n=stated.n_records, family=stated.family, errors=stated.errors)
         inputs = inputs.by(model.recipe) if inputs.domain is None else inputs
         facts = cls.given_with(inputs, model.tested, model.recipe)
-        fitted = None if inputs.table is None else _fitted(model, inputs.table, inputs.target)
-        facts["mismatch"] = facts["mismatch"] or _other_records(model, fitted)
+        columns = {} if inputs.table is None else inputs.table.arrays
+        target = inputs.target or model.target
+        fitted = None if inputs.table is None else on_records(model, inputs.table, target)
+        if not facts["mismatch"]:
+            outcome = None if fitted is None or target not in columns else columns[target][fitted.complete]
+            facts |= asdict(beside_regression(model, fitted, outcome))
         of_classes = model.classes is not None
         return cls(kind="regression", guarantee=claim, model=model, fitted=fitted, of_classes=of_classes, **facts)
 
@@ -176,39 +180,6 @@ class RegressionSubject(ModelSubject):
             yield "The file holds a scaler, with the number of records, and the mean and variance of each number."
         if self.fitted is not None and not self.fitted.complete.all():
             yield RecordNote("Records with a missing number were left out, as fits leave them out.")
-
-
-def _fitted(model: RegressionModel, table: RecordTable, target: str | None) -> Fitted:
-    """Return a regression beside its training records, without those that lack a number or the outcome."""
-    columns = model.design(table.arrays)
-    complete = np.asarray(~np.isnan(columns).any(axis=1))
-    if target in table.arrays:
-        complete = np.asarray(complete & ~is_missing(table.arrays[target]))
-    first = np.full(int(complete.sum()), float(model.has_intercept))
-    design = np.column_stack([first, columns[complete]])
-    rows = {name: table.arrays[name][complete] for name in model.tested}
-    weights: Array | None = None
-    if model.link == "identity":
-        weights = np.ones(len(design))
-    elif model.link in ("logit", "probit", "cloglog") and rows:
-        shares = model.predict_proba(rows)[:, 1]
-        weights = shares * (1 - shares)
-    elif model.link == "log" and rows:
-        # The variance of a positive number grows as its mean squared, which cancels the slope of the link.
-        power = {"gamma": 0, "gaussian": 2}.get(model.fit.family, 1)
-        weights = np.exp(power * model.scores(rows)[:, 0])
-    persons = None if table.persons is None else table.persons.codes
-    if persons is not None:  # a record without an identifier is of a person of its own
-        persons = np.where(persons < 0, len(persons) + np.arange(len(persons)), persons)[complete]
-    return Fitted(design=design, weights=weights, complete=complete, persons=persons)
-
-
-def _other_records(model: RegressionModel, fitted: Fitted | None) -> str:
-    """Return that the records are others than those of training, by their number; empty if nothing says so."""
-    stated = model.fit.n_records
-    if fitted is None or stated in (None, len(fitted.design)) or not model.effects:
-        return ""
-    return "The data is not the training data: the regression was fitted on another number of records."
 
 
 # What measurements find, as criteria read it.

@@ -32,6 +32,7 @@ from glassine.auditing.several_models import SeveralModels
 from glassine.auditing.size_criteria import SMALL
 from glassine.auditing.subject import ALONE, OpenedModel, Raw, Subject
 from glassine.auditing.suppression import Suppression
+from glassine.auditing.training_records import of_sample
 from glassine.data.record_table import RecordTable, as_table
 from glassine.errors import InvalidDataError, InvalidParameterError, Text, parameter
 from glassine.models.implied import advantage_of_parameters
@@ -143,6 +144,10 @@ class SeveralRegressionsSubject(Subject):
                 if chosen is not None:
                     return f"{own.name} has {stated:,} records, and its stated sample another number."
                 return UNLIKE.format(name=own.name, stated=stated)
+            outcome = None if own.outcome is None else own.outcome[own.inside]
+            standing = of_sample(own.model, own.design[own.inside], outcome)
+            if why := standing.mismatch or standing.unconfirmed:
+                return f"Of {own.name}: {why}"
         return ""
 
     @property

@@ -122,7 +122,7 @@ class Subject(Case, ABC):
         """Why counts may not be those that limits are about: others than in training, for people, or of weights."""
         claim = self.guarantee
         for_people = claim is not None and not claim.accepted and claim.subject == "person" and not self.people
-        return self.mismatch or (OF_PERSONS if for_people else "") or self.weights
+        return self.mismatch or self.unconfirmed or (OF_PERSONS if for_people else "") or self.weights
 
     @abstractmethod
     def summary(self) -> SubjectSummary:

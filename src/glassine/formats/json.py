@@ -170,7 +170,7 @@ FACTOR: Codec[Any] = choice(
 EFFECT: Codec[Effect] = record(Effect, {"factors": Field(codec=listed(FACTOR))}, omit_defaults=True)
 FIT: Codec[FitStatistics] = record(
     FitStatistics,
-    order=[name.name for name in fields(FitStatistics) if name.name not in ("published", "n_residuals")],
+    order=[one.name for one in fields(FitStatistics) if one.name not in ("published", "n_residuals", "equations")],
     omit_defaults=True,
 )
 """A copy of a model does not hold what its file held beside it, so that it does not list it."""

@@ -50,6 +50,28 @@ PUBLISHED = ("residuals", "covariance matrix", "design matrix", "scaler")
 """What a file may hold of the training data beside coefficients, errors and statistics."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreEquations:
+    """What a fitted estimator states of its records: the sum of each fitted column, times the residual of the score.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (equations, 1 + effects)
+        Each fitted column as a sum of the column of ones and those of the effects.
+    totals : ndarray of shape (equations, outputs)
+        What the sum is, however many records there are; NaN where a penalty of absolute values leaves it open.
+    means : ndarray of shape (equations, outputs)
+        What it is beside that, per record.
+    tolerance : float or None
+        How far the sum per record may be from it where the solver stops; None where the solver does not bound it.
+    """
+
+    columns: Array
+    totals: Array
+    means: Array
+    tolerance: float | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitStatistics:
     """What a file says of the fit; None or empty where it says nothing.
@@ -86,6 +108,8 @@ class FitStatistics:
         Residuals of single records that it prints: usually the smallest and the largest.
     baseline : tuple of (float, float)
         Times and cumulative hazards of a Cox model's baseline, one row per distinct time of an event.
+    equations : ScoreEquations or None
+        What a fitted estimator states of sums over its records, by its penalty; no copy of the model holds it.
     """
 
     family: str = ""
@@ -106,6 +130,7 @@ class FitStatistics:
     published: tuple[str, ...] = field(default=(), compare=False)
     n_residuals: int = field(default=0, compare=False)
     baseline: tuple[tuple[float, float], ...] = ()
+    equations: ScoreEquations | None = field(default=None, compare=False)
 
     @property
     def peculiar(self) -> str:

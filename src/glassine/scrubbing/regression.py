@@ -100,6 +100,7 @@ def scrub_regression(model: RegressionModel, *, data: object = None, times: Sequ
             published=(),
             n_residuals=0,
             baseline=grid,
+            equations=None,
         ),
     )
     return RegressionScrub(model=copy, n_rounded=n_rounded, n_dropped=len(fit.baseline) - len(grid))

@@ -226,16 +226,21 @@ def _boosted(model: Any, classes: tuple[Scalar, ...] | None, width: int) -> Buil
     trees = [_of_tree(member.tree_, width) for member in np.ravel(members).tolist()]
     share = float(getattr(model, "subsample", 1.0))
     n = int(trees[0].sizes[0])
+    n = n if share == 1 else round(n / share)
+    held_back = getattr(model, "n_iter_no_change", None) is not None
+    if held_back:
+        n = round(n / (1 - model.validation_fraction))
+    special = (("subsampling", share != 1), ("early stopping", held_back))
     prior = getattr(getattr(model, "init_", None), "class_prior_", None)
     return trees, {
         "combined": "sum",
         "placed": "at nodes",
         "outputs": int(np.shape(members)[1]) if np.ndim(members) > 1 else 1,
         "rate": float(model.learning_rate),
-        "n_records": n if share == 1 else round(n / share),
-        "whole": share == 1,
+        "n_records": n,
+        "whole": share == 1 and not held_back,
         "base_rate": float(prior[1]) if prior is not None and len(prior) == 2 else None,
-        "special": () if share == 1 else ("subsampling",),
+        "special": tuple(name for name, there in special if there),
     }
 
 

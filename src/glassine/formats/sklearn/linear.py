@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from glassine.formats.sklearn.pipelines import end_of, sklearn_names
 from glassine.formats.sklearn.tree import best_of, own_names, piped
 from glassine.models.additive import AdditiveModel
 from glassine.models.effects import Equal, Factor, Power
-from glassine.models.regression import FitStatistics, RegressionModel
+from glassine.models.regression import FitStatistics, RegressionModel, ScoreEquations
 from glassine.records.arrays import Array
 
 MODELS = {
@@ -34,6 +34,12 @@ MODELS = {
     "GammaRegressor": "log",
 }
 """The models that are read, and the link of each; Lasso is an ElasticNet."""
+FOLLOWS = 1e-12
+"""Singular value, as a share of the largest, below which a direction is that of a column that follows from others."""
+DIRECT = ("svd", "cholesky")
+"""Solvers of Ridge that take no rounds."""
+FittedColumn: TypeAlias = tuple[float, dict[tuple[Factor, ...], float]]
+"""A column that was fitted, as a constant and multiples of columns of the model."""
 FAMILY = {"PoissonRegressor": "poisson", "GammaRegressor": "gamma"}
 
 
@@ -82,8 +88,7 @@ def regression_from_sklearn(estimator: object, domain: Domain | None = None) -> 
     link = "softmax" if len(intercept) > 1 else link
     builder = RegressionBuilder(f"the {kind}", domain, len(intercept))
     builder.intercept = list(intercept)
-    for own, column in zip(coefficients.T, columns, strict=True):
-        _add(builder, column, own)
+    fitted = [_add(builder, column, own) for own, column in zip(coefficients.T, columns, strict=True)]
     scalers = _scalers(estimator)
     free = len(intercept) - (link == "softmax")
     fit = FitStatistics(
@@ -93,7 +98,9 @@ def regression_from_sklearn(estimator: object, domain: Domain | None = None) -> 
         dispersion="fixed" if link in ("logit", "softmax") else "",
         penalized=_penalized(end, kind),
         converged=_converged(end),
+        special=() if getattr(end, "class_weight", None) is None else ("weights",),
         published=("scaler",) if scalers else (),
+        equations=_equations(end, kind, coefficients, fitted, [effect.factors for effect in builder.effects]),
     )
     read = builder.model(link, fit, source=f"scikit-learn {type(estimator).__name__}", classes=classes, names=names)
     return as_binned(read)
@@ -113,7 +120,7 @@ def _coefficients(end: Any, classes: tuple[Scalar, ...] | None, n: int) -> tuple
     return coefficients, intercept.tolist()
 
 
-def _add(builder: RegressionBuilder, column: Column, weights: Array) -> None:
+def _add(builder: RegressionBuilder, column: Column, weights: Array) -> FittedColumn:
     """Add a column of the pipeline, mapped back to its attribute, with a coefficient per output."""
     if isinstance(column, Number):
         slope, shift = 1.0, 0.0
@@ -128,8 +135,9 @@ def _add(builder: RegressionBuilder, column: Column, weights: Array) -> None:
         missing = None
         if column.fill is not None:
             missing = (float(column.fill) - shift) / slope if slope else 0.0
-        _plus(builder, Power(attribute=column.attribute, missing=missing), weights * slope, weights * shift)
-        return
+        power = Power(attribute=column.attribute, missing=missing)
+        _plus(builder, power, weights * slope, weights * shift)
+        return shift, {(power,): slope}
     if not isinstance(column, Coded):
         raise UnsupportedModelError(
             f"the column {column.attribute!r:.60} is cut into intervals, which is not read.",
@@ -140,9 +148,81 @@ def _add(builder: RegressionBuilder, column: Column, weights: Array) -> None:
     base = column.other or 0.0
     builder.intercept = [a + b for a, b in zip(builder.intercept, (weights * base).tolist(), strict=True)]
     gaps = [] if column.missing is None or math.isnan(column.missing) else [(None, column.missing)]
-    for value, code in (*column.codes, *gaps):
-        if code != base:
-            _plus(builder, Equal(attribute=column.attribute, value=value), weights * (code - base), weights * 0)
+    parts = {Equal(attribute=column.attribute, value=v): code - base for v, code in (*column.codes, *gaps)}
+    for factor, code in parts.items():
+        if code:
+            _plus(builder, factor, weights * code, weights * 0)
+    return base, {(factor,): code for factor, code in parts.items() if code}
+
+
+def _equations(
+    end: Any, kind: str, coefficients: Array, fitted: list[FittedColumn], effects: list[tuple[Factor, ...]]
+) -> ScoreEquations | None:
+    """Return what a fit states of sums over its records; None with weights of classes."""
+    if getattr(end, "class_weight", None) is not None or not getattr(end, "refit", True):
+        return None
+    of_logit = kind.startswith("LogisticRegression")
+    penalty = _penalty(end, kind)
+    if penalty is None:
+        return None
+    strength, absolute = penalty
+    columns = np.zeros((1 + len(fitted), 1 + len(effects)))
+    columns[0, 0] = float(bool(getattr(end, "fit_intercept", True)))
+    for row, (shift, parts) in zip(columns[1:], fitted, strict=True):
+        row[0] = shift
+        for factors, part in parts.items():
+            row[1 + effects.index(factors)] += part
+    # Where a penalty of absolute values, or a bound at 0, made a coefficient 0, the sum lies in an interval.
+    open_ = (coefficients == 0) & (absolute > 0 or bool(getattr(end, "positive", False)))
+    pull = strength * ((1 - absolute) * coefficients + absolute * np.sign(coefficients))
+    sums = np.vstack([np.zeros(len(coefficients)), np.where(open_, np.nan, pull).T])
+    if of_logit and getattr(end, "solver", "") == "liblinear":
+        # It takes the intercept for the coefficient of a column of this value.
+        value = float(end.intercept_scaling)
+        own = np.ravel(end.intercept_) / value
+        sums[0] = strength / value * ((1 - absolute) * own + absolute * np.where(own == 0, np.nan, np.sign(own)))
+    of_sum = of_logit or kind.startswith("Ridge") or kind == "LinearRegression"
+    return ScoreEquations(
+        columns=columns,
+        totals=sums if of_sum else sums * 0,
+        means=sums * 0 if of_sum else sums,
+        tolerance=_tolerance(end, kind),
+    )
+
+
+def _penalty(end: Any, kind: str) -> tuple[float, float] | None:
+    """Return the strength of a penalty and its share of absolute values; None where it was not the same for all."""
+    if kind == "LinearRegression":
+        return 0.0, 0.0
+    if not kind.startswith("LogisticRegression"):
+        alpha = np.unique(np.asarray(getattr(end, "alpha_", getattr(end, "alpha", 1.0)), dtype=float))
+        share = {"LassoCV": 1.0}.get(kind, getattr(end, "l1_ratio_", getattr(end, "l1_ratio", 0.0)))
+        return (float(alpha[0]), float(share or 0.0)) if len(alpha) == 1 else None
+    if not _penalized(end, kind):
+        return 0.0, 0.0
+    inverse = np.unique(np.asarray(getattr(end, "C_", getattr(end, "C", 1.0)), dtype=float))
+    named = {"l1": 1.0, "l2": 0.0}.get(str(getattr(end, "penalty", "")))
+    share = named if named is not None else getattr(end, "l1_ratio_", getattr(end, "l1_ratio", 0.0))
+    shares = np.unique([0.0 if one is None else float(one) for one in np.ravel(np.asarray(share, dtype=object))])
+    if len(inverse) != 1 or len(shares) != 1 or not inverse[0] > 0:
+        return None
+    return 1 / float(inverse[0]), float(shares[0])
+
+
+def _tolerance(end: Any, kind: str) -> float | None:
+    """Return how far sums per record may be from what the fit states; None where the solver does not bound it."""
+    if np.asarray(end.coef_).dtype != np.float64 or getattr(end, "positive", False) or kind.endswith("CV"):
+        return None
+    if kind == "LinearRegression":
+        # It drops directions in which columns are small, which are none where columns follow from others.
+        sizes = np.asarray(getattr(end, "singular_", [np.inf]), dtype=float)
+        small = sizes / sizes.max(initial=0.0) <= max(getattr(end, "tol", 0.0), FOLLOWS)
+        return 0.0 if np.isfinite(sizes).all() and (sizes[small] <= FOLLOWS * sizes.max(initial=0.0)).all() else None
+    if kind == "Ridge" and getattr(end, "solver_", "") in DIRECT:
+        return 0.0
+    by_gradient = ("lbfgs", "newton-cg", "newton-cholesky")
+    ends_by_it = kind in ("LogisticRegression", "PoissonRegressor", "GammaRegressor") and end.solver in by_gradient
+    return float(end.tol) if ends_by_it else None
 
 
 def _rank(columns: list[Column]) -> int:
@@ -183,6 +263,8 @@ def _penalized(end: Any, kind: str) -> bool:
 def _converged(end: Any) -> bool | None:
     """Return whether the solver stopped before its last iteration."""
     rounds, most = getattr(end, "n_iter_", None), getattr(end, "max_iter", None)
+    if getattr(end, "solver_", "") in DIRECT:
+        return True
     if rounds is None or most is None:
         return True if not hasattr(end, "max_iter") else None
     return bool(np.max(rounds) < most)
