@@ -221,6 +221,8 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
         helpful = CUT_POINTS  # a domain is drafted from records
     elif helpful in (COUNTED, STATED_FIT) and (case.mismatch or case.contrary):
         helpful = _recoded(case) if case.odd else _matching(case)
+    elif helpful is HELD_OUT and check.meaning in (case.mismatch or None, case.contrary or None):
+        helpful = _matching(case)
     elif case.unconfirmed and check.meaning == case.unconfirmed:
         helpful = STATED_NUMBER
     elif check.rule == "fitted_values" and helpful is COUNTED and case.has_data and fitted and fitted.by_coefficients:
