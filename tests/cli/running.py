@@ -41,7 +41,6 @@ Run: TypeAlias = Callable[..., Done]
 def one_after_another() -> Iterator[Callable[..., int]]:
     """Give what runs a command in this process, which is quick, and returns its exit status."""
     rarely = gc.get_threshold()
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     with pytest.MonkeyPatch.context() as patch:
         # What main() sets for the life of a process must not outlive the test.
         patch.setattr(warnings, "showwarning", warnings.showwarning)
@@ -58,15 +57,18 @@ def one_after_another() -> Iterator[Callable[..., int]]:
             for module in cwd.glob("*.py"):
                 patch.delitem(sys.modules, module.stem, raising=False)
             # Each command is a process of its own, as far as fits without a ledger are counted.
-            with fresh_count(), pytest.raises(SystemExit) as ended:
-                main()
+            handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+            try:
+                with fresh_count(), pytest.raises(SystemExit) as ended:
+                    main()
+            finally:
+                for number, handler in handlers.items():
+                    signal.signal(number, handler)
             gc.enable()
             gc.set_threshold(*rarely)
             return int(ended.value.code or 0)
 
         yield call
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
 
 
 def process(code: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -69,6 +69,7 @@ class Ending:
     Examples
     --------
     >>> import signal
+    >>> before = signal.signal(signal.SIGINT, signal.default_int_handler)
     >>> try:
     ...     with Ending() as ending:
     ...         signal.raise_signal(signal.SIGINT)
@@ -77,6 +78,7 @@ class Ending:
     ...     print("the program ends")
     the server ends
     the program ends
+    >>> _ = signal.signal(signal.SIGINT, before)
     """
 
     def __init__(self) -> None:
