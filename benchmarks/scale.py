@@ -64,7 +64,12 @@ KEYS += [
     for task in SHOWN
     for when in (BEFORE, "")
 ]
-KEYS += [{"records": "10000000", "engine": engine, "task": task} for engine in DISTRIBUTED for task in SHOWN]
+KEYS += [
+    {"records": records, "engine": engine, "task": task}
+    for records in ("10000000", str(RECORDS))
+    for engine in DISTRIBUTED
+    for task in SHOWN
+]
 
 
 def domain(*, thresholds: bool = True) -> Any:

@@ -59,7 +59,7 @@ class CountTable(Opened):
 
     @classmethod
     def from_frame(
-        cls, frame: object, domain: Domain, *, weights: str | npt.ArrayLike | None = None, cuts: Cuts | None = None
+        cls, data: object, domain: Domain, *, weights: str | npt.ArrayLike | None = None, cuts: Cuts | None = None
     ) -> CountTable:
         """Count the distinct records of a dataset, each made to conform to the domain first.
 
@@ -71,7 +71,7 @@ class CountTable(Opened):
 
         Parameters
         ----------
-        frame : data frame, mapping of str to ndarray, or ndarray of shape (n, d)
+        data : data frame, mapping of str to ndarray, or ndarray of shape (n, d)
             The records, as for :func:`glassine.records.read_checked`; there may be none.
         domain : Domain
             The public domain; each attribute must be a column.
@@ -89,23 +89,23 @@ class CountTable(Opened):
             As :func:`~glassine.records.read_checked`; also in a row of weight 0. If a weight is missing, negative
             or not whole, if there is not one weight per row, or if an array of weights comes with a lazy frame.
         """
-        check_alignment(frame, weights=weights)
+        check_alignment(data, weights=weights)
         if isinstance(weights, str) and weights in domain:
             raise InvalidDataError(
                 f"{parameter('weights')} must not be an attribute, but {weights!r} is one.",
                 remedy="Drop it from the domain.",
             )
-        if is_lazy(frame):
+        if is_lazy(data):
             if weights is not None and not isinstance(weights, str):
                 raise InvalidDataError(
                     "an array of weights needs a frame in memory, because the rows of a lazy one have no order.",
                     remedy="Put the weights into a column.",
                 )
             attributes = {name: domain[name] for name in domain}
-            groups = LazyTable(frame=frame).group(attributes, cuts=cuts, weights=weights)
+            groups = LazyTable(frame=data).group(attributes, cuts=cuts, weights=weights)
             return cls._tabulated(domain, [(groups.columns, groups.counts)])
-        columns = read_checked(frame, domain)
-        return cls._tabulated(domain, [(coarse(columns, cuts or {}), _counts(frame, weights, columns.n_records))])
+        columns = read_checked(data, domain)
+        return cls._tabulated(domain, [(coarse(columns, cuts or {}), _counts(data, weights, columns.n_records))])
 
     @classmethod
     def _tabulated(cls, domain: Domain, parts: Sequence[tuple[ConformedColumns, Ints]]) -> CountTable:
@@ -229,14 +229,14 @@ def _counts(frame: object, weights: str | npt.ArrayLike | None, n_records: int) 
     return counts.astype(np.int64)
 
 
-def bin_histograms(frame: object, domain: Domain, cuts: Cuts | None = None) -> dict[str, Ints]:
+def bin_histograms(data: object, domain: Domain, cuts: Cuts | None = None) -> dict[str, Ints]:
     """Return how many records lie in each bin of each attribute.
 
     One attribute is read at a time, so that of a columnar file each column is read once.
 
     Parameters
     ----------
-    frame : data frame of any kind
+    data : data frame of any kind
         The records, as for :meth:`CountTable.from_frame`; a lazy frame is counted by its engine.
     domain : Domain
         The public domain.
@@ -272,7 +272,7 @@ def bin_histograms(frame: object, domain: Domain, cuts: Cuts | None = None) -> d
             raise InvalidDataError(
                 f"the cuts of {name!r} must increase strictly.", remedy="Sort them and drop repeats."
             )
-        columns, counts = counted(frame, {name: attribute}, cuts)
+        columns, counts = counted(data, {name: attribute}, cuts)
         if isinstance(attribute, Integer | Real):
             out[name] = binned(columns.numbers[name], counts, points)
         else:
@@ -291,7 +291,7 @@ def counted(frame: object, attributes: Mapping[str, Attribute], cuts: Cuts) -> t
 
 
 def conjunction_counts(
-    frame: object, domain: Domain, literals: Sequence[Literal], d: int, *, target: str | None = None
+    data: object, domain: Domain, literals: Sequence[Literal], d: int, *, target: str | None = None
 ) -> ConjunctionCounts:
     """Count the records in every conjunction of up to d public literals.
 
@@ -299,7 +299,7 @@ def conjunction_counts(
 
     Parameters
     ----------
-    frame : data frame of any kind
+    data : data frame of any kind
         The records, as for :meth:`CountTable.from_frame`; a lazy frame is grouped by its engine.
     domain : Domain
         The public domain of the literals' attributes and of the target.
@@ -331,7 +331,7 @@ def conjunction_counts(
         )
     cuts = cuts_of(literals, domain)
     attributes = {name: domain[name] for name in domain if name in cuts or name == target}
-    columns, counts = counted(frame, attributes, cuts)
+    columns, counts = counted(data, attributes, cuts)
     labels, n_classes = np.zeros(len(counts), dtype=np.int64), 1
     if target is not None:
         attribute = domain[target]

@@ -108,7 +108,7 @@ def _infer_column(name: str, column: AnyArray) -> Attribute:
     )
 
 
-def infer_domain(frame: object) -> Domain:
+def infer_domain(data: object) -> Domain:
     """Return a domain read off a data frame, every attribute marked ``inferred``.
 
     Numbers become ``Binary`` (only 0 and 1), ``Integer`` (whole) or ``Real`` with the decimal step in which the data
@@ -118,20 +118,20 @@ def infer_domain(frame: object) -> Domain:
 
     Parameters
     ----------
-    frame : data frame
+    data : data frame
         Any eager frame that narwhals reads, shape (n, d), n at least 1.
     """
-    return Domain({name: _infer_column(name, column) for name, column in columns(frame).items()})
+    return Domain({name: _infer_column(name, column) for name, column in columns(data).items()})
 
 
-def draft(frame: object, codes: Mapping[str, Mapping[float, str]] | None = None) -> tuple[Domain, dict[str, str]]:
+def draft(data: object, codes: Mapping[str, Mapping[float, str]] | None = None) -> tuple[Domain, dict[str, str]]:
     """Return the inferred domain of the columns that can be declared, and why the others cannot.
 
     ``codes`` are special codes of some columns, with labels: bounds are those of the other numbers.
     """
     attributes: dict[str, Attribute] = {}
     undeclared: dict[str, str] = {}
-    for name, column in columns(frame).items():
+    for name, column in columns(data).items():
         try:
             attributes[name] = _infer_column(name, column) if name not in (codes or {}) else _coded(name, column, codes)
         except InvalidDataError as error:

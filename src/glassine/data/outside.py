@@ -24,33 +24,33 @@ TIES = "no combination of the group"
 """The reason of records that ties between attributes forbid."""
 
 
-def violations(domain: Domain, frame: object) -> dict[str, int]:
+def violations(domain: Domain, data: object) -> dict[str, int]:
     """Return how many records break the domain, by attribute or block of tied attributes; only those above zero.
 
     Parameters
     ----------
     domain : Domain
         The public domain; each attribute must be a column.
-    frame : data frame, or another container of named columns
+    data : data frame, or another container of named columns
         The records, shape (n, at least d).
     """
-    return {name: sum(numbers.values()) for name, numbers in outside_of(domain, frame).items()}
+    return {name: sum(numbers.values()) for name, numbers in outside_of(domain, data).items()}
 
 
-def outside_of(domain: Domain, frame: object) -> dict[str, dict[str, int]]:
+def outside_of(domain: Domain, data: object) -> dict[str, dict[str, int]]:
     """Return how many records break the domain, by attribute or block of tied attributes and by reason."""
-    return {name: {why: len(rows) for why, rows in own.items()} for name, own in broken_rules(domain, frame).items()}
+    return {name: {why: len(rows) for why, rows in own.items()} for name, own in broken_rules(domain, data).items()}
 
 
-def broken_rules(domain: Domain, frame: object) -> dict[str, dict[str, list[int]]]:
+def broken_rules(domain: Domain, data: object) -> dict[str, dict[str, list[int]]]:
     """Return which records break the domain and why: rows by reason, by attribute or block of tied attributes.
 
     It is for the holder of the records: rows reveal which they are. A record has one reason at most for each attribute.
     Parameters and errors as for :func:`violations`.
     """
-    table: object = frame
-    if frame_of(frame) is not None:
-        table = as_table(frame)
+    table: object = data
+    if frame_of(data) is not None:
+        table = as_table(data)
         eager(table)
     broken: dict[str, dict[str, list[int]]] = {LINES: rows_of_lines(table)} if isinstance(table, RecordTable) else {}
     for name, why in rows_outside(table, domain).items():

@@ -127,7 +127,7 @@ class Microaggregation(DisplayedToCheckers):
 
 
 def microaggregate(
-    X: object,
+    data: object,
     k: int | Mapping[Scalar, int],
     *,
     strata: npt.ArrayLike | None = None,
@@ -162,7 +162,7 @@ def microaggregate(
 
     Parameters
     ----------
-    X : array-like of shape (n, d), or data frame
+    data : array-like of shape (n, d), or data frame
         The records: numbers, or with ``distance="gower"`` or a :class:`SemanticDistance` also categories. Any frame
         that narwhals reads (pandas, polars, Arrow, DuckDB and so on). Values may be missing, and need a domain that
         declares so where there is one. Leave the class out.
@@ -219,8 +219,8 @@ def microaggregate(
     """
     for least in k.values() if isinstance(k, Mapping) else (k,):
         _check(least, gamma, progress)
-    check_alignment(X, strata=strata)
-    table, distance = read_records(X, distance, domain)
+    check_alignment(data, strata=strata)
+    table, distance = read_records(data, distance, domain)
     n = len(table.codes)
     if not isinstance(k, Mapping) and not k <= n:
         raise InvalidParameterError(

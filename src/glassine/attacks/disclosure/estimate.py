@@ -298,13 +298,13 @@ class Disclosure(DisplayedToCheckers):
         return [(int(row), float(largest[row])) for row in order]
 
     def by_subgroup(
-        self, frame: object, attributes: str | Sequence[str], truth: npt.ArrayLike | None = None
+        self, data: object, attributes: str | Sequence[str], truth: npt.ArrayLike | None = None
     ) -> list[SubgroupDisclosure]:
         """Return what the reader knows about subgroups, the most exposed first.
 
         Parameters
         ----------
-        frame : data frame
+        data : data frame
             The people, in the order of the quasi-identifiers.
         attributes : str or sequence of str
             Columns whose values define the subgroups. Numbers with more than ten values are cut at their quartiles.
@@ -316,18 +316,18 @@ class Disclosure(DisplayedToCheckers):
         InvalidDataError
             If a column is absent, or the number of rows is another.
         """
-        table = as_table(frame)
-        data = table.arrays
+        table = as_table(data)
+        values = table.arrays
         left, largest = self.entropy_left(), self.quasi_probabilities.max(axis=1)[self.people.person]
         distances = None if truth is None else self.d_individual(truth)
         out = []
         for name in [attributes] if isinstance(attributes, str) else attributes:
-            if name not in data or len(data[name]) != self.people.n_people:
+            if name not in values or len(values[name]) != self.people.n_people:
                 raise InvalidDataError(
                     f"subgroups need the column {name!r} for each of the {self.people.n_people} people.",
                     remedy="Add it.",
                 )
-            for value, rows in subgroups(data[name]).items():
+            for value, rows in subgroups(values[name]).items():
                 out.append(
                     SubgroupDisclosure(
                         attribute=name,

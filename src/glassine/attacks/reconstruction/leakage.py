@@ -272,7 +272,7 @@ class ExposedRecords(PossibleRecords):
 
     def by_subgroup(
         self,
-        frame: object,
+        data: object,
         attributes: str | Sequence[str],
         *,
         domain_aware: bool = False,
@@ -282,7 +282,7 @@ class ExposedRecords(PossibleRecords):
 
         Parameters
         ----------
-        frame : data frame
+        data : data frame
             The training records, with every attribute that the model tests. A table that knows its persons is counted
             by person.
         attributes : str or sequence of str
@@ -292,17 +292,17 @@ class ExposedRecords(PossibleRecords):
         parts : ndarray of int, shape (n,), optional
             The leaf or rule of each record, where it is known.
         """
-        table = as_table(frame).by({name: self.domain[name] for name in self.domain})
-        data = table.arrays
+        table = as_table(data).by({name: self.domain[name] for name in self.domain})
+        values = table.arrays
         parts = self._parts_of(table) if parts is None else parts
         bits = np.array(self.bits_learned(domain_aware=domain_aware))[parts]
         out = []
         for name in [attributes] if isinstance(attributes, str) else attributes:
-            if name not in data:
+            if name not in values:
                 raise InvalidDataError(
                     f"data lack the column {name!r} that defines subgroups.", remedy="Add it or drop the name."
                 )
-            for value, rows in subgroups(data[name]).items():
+            for value, rows in subgroups(values[name]).items():
                 out.append(
                     SubgroupLeakage(
                         attribute=name,
@@ -337,18 +337,18 @@ class ExposedRecords(PossibleRecords):
                 )
         return sorted(out, key=lambda group: -group.bits_mean)
 
-    def record_bits(self, frame: object, *, domain_aware: bool = False) -> Array:
+    def record_bits(self, data: object, *, domain_aware: bool = False) -> Array:
         """Return the bits that an attacker learns about each given record, in row order.
 
         Parameters
         ----------
-        frame : data frame
+        data : data frame
             Training records, shape (n, at least the tested attributes).
         domain_aware : bool, default=False
             Whether the domain's groups count.
         """
         learned = np.array(self.bits_learned(domain_aware=domain_aware))
-        return np.asarray(learned[self._parts_of(frame)])
+        return np.asarray(learned[self._parts_of(data)])
 
     def _parts_of(self, records: object) -> Indices:
         """Return the leaf or rule of each record as the domain reads it, shape (n,); none is refused."""
