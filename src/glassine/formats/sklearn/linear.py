@@ -214,10 +214,12 @@ def _tolerance(end: Any, kind: str) -> float | None:
     if np.asarray(end.coef_).dtype != np.float64 or getattr(end, "positive", False) or kind.endswith("CV"):
         return None
     if kind == "LinearRegression":
-        # It drops directions in which columns are small, which are none where columns follow from others.
-        sizes = np.asarray(getattr(end, "singular_", [np.inf]), dtype=float)
-        small = sizes / sizes.max(initial=0.0) <= max(getattr(end, "tol", 0.0), FOLLOWS)
-        return 0.0 if np.isfinite(sizes).all() and (sizes[small] <= FOLLOWS * sizes.max(initial=0.0)).all() else None
+        # It drops directions in which columns are small, which are none where columns follow from others. Of a sparse
+        # matrix it is solved step by step, and keeps no sizes.
+        sizes = np.asarray(getattr(end, "singular_", [np.nan]), dtype=float)
+        largest = sizes.max(initial=0.0)
+        small = sizes <= max(getattr(end, "tol", 0.0), FOLLOWS) * largest
+        return 0.0 if np.isfinite(sizes).all() and (sizes[small] <= FOLLOWS * largest).all() else None
     if kind == "Ridge" and getattr(end, "solver_", "") in DIRECT:
         return 0.0
     by_gradient = ("lbfgs", "newton-cg", "newton-cholesky")
