@@ -18,6 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import glassine
+from glassine import AuditSettings
+from glassine.auditing.statements import Statements
 from glassine.formats import load_file
 from glassine.formats.printed.r_regression import regression_from_r
 from glassine.models import AdditiveModel, RegressionModel
@@ -28,11 +30,11 @@ from glassine.models.regression import UNPRINTED
 N, LETTERS = 60, list("abcdef")
 
 
-def people(seed: int = 0) -> pl.DataFrame:
-    """Return few records of many categories, whose outcome is noise."""
+def people(seed: int = 0, n: int = N) -> pl.DataFrame:
+    """Return records of many categories, few by default, whose outcome is noise."""
     rng = np.random.default_rng(seed)
-    columns = {f"c{place}": rng.choice(LETTERS, N) for place in range(6)}
-    return pl.DataFrame({**columns, "ill": rng.integers(0, 2, N)})
+    columns = {f"c{place}": rng.choice(LETTERS, n) for place in range(6)}
+    return pl.DataFrame({**columns, "ill": rng.integers(0, 2, n)})
 
 
 FITS: dict[str, Callable[[], Any]] = {
@@ -63,6 +65,34 @@ def test_a_regression_of_categories_is_judged_as_a_regression_in_every_form(
     # Six categories of six values have 30 columns that do not follow from others.
     assert check.status == "fail"
     assert check.measured == pytest.approx(advantage_of_parameters(30 / N, "regression"), rel=0.02)
+
+
+@pytest.mark.parametrize("kind", FITS)
+@pytest.mark.parametrize("form", ["object", *FORMS])
+def test_more_records_than_those_of_training_permit_no_regression_of_categories(
+    kind: str, form: Any, tmp_path: Path
+) -> None:
+    records = people()
+    columns = records.drop("ill").to_pandas()
+    artefact: Any = make_pipeline(OneHotEncoder(), FITS[kind]()).fit(columns, records["ill"].to_numpy())
+    if form != "object":
+        glassine.write_model(glassine.as_model(artefact), tmp_path / "model", to=form)
+        artefact = load_file(tmp_path / "model")
+    for other in (people(1, 100 * N), pl.concat([records] * 100)):
+        audit = glassine.audit(artefact, data=other, target="ill")
+        (check,) = [check for check in audit.checks if check.rule == "largest_advantage"]
+        assert check.status == "unknown"
+        assert "is not confirmed" in check.meaning
+    without_outcomes = glassine.audit(artefact, data=people(1, 100 * N).drop("ill"))
+    assert without_outcomes.verdict == "inconclusive"
+    # A number that is stated decides without any records, and refutes others.
+    for n, verdict in ((N, "outside policy"), (100 * N, "within policy")):
+        settings = AuditSettings(statements=Statements(n_records=n, public_cuts=True))
+        alone = glassine.audit(artefact, settings=settings)
+        status = {check.rule: check.status for check in alone.checks}["largest_advantage"]
+        assert status == {"outside policy": "fail", "within policy": "pass"}[verdict]
+    beside = glassine.audit(artefact, data=people(1, 50 * N), target="ill", settings=settings)
+    assert beside.verdict == "inconclusive"
 
 
 SUMMARY = Path(__file__).parents[1] / "formats" / "regressions" / "r_logit.txt"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -38,6 +38,7 @@ from glassine.auditing.model_subject import ModelSubject
 from glassine.auditing.size_criteria import SMALLEST_LEAF
 from glassine.auditing.subject import WEIGHED, OpenedModel, Raw
 from glassine.auditing.suppression import Suppression
+from glassine.auditing.training_records import beside_joint
 from glassine.auditing.tree_facts import CONTRADICTION
 from glassine.auditing.tree_figures import INFERRED, MISMATCH, check_unweighted
 from glassine.auditing.trees import TREE_MEASUREMENTS, attack_members
@@ -100,6 +101,9 @@ class AdditiveSubject(ModelSubject):
         inferred = () if domain is None else tuple(name for name in model.tested if domain[name].inferred)
         odd_counts = MISMATCH.format(parts="bins") if leakage.differing else ""
         facts["mismatch"] = facts["mismatch"] or odd_counts
+        if _is_bare_regression(model) and not facts["mismatch"]:
+            stated = inputs.statements.n_records
+            facts |= asdict(beside_joint(model, table, inputs.target or model.target, stated))
         published = counted and any(entry.origin == "published" for entry in leakage.terms)
         confirmed = inputs.statements.unweighted or (table is not None and not facts["mismatch"])
         if published and not confirmed:
@@ -111,7 +115,7 @@ class AdditiveSubject(ModelSubject):
     @property
     def reads(self) -> tuple[str, ...]:
         """What can be stated of an additive model."""
-        return ("public_cuts", "unweighted")
+        return ("public_cuts", "unweighted", *(("n_records",) if _is_bare_regression(self.model) else ()))
 
     @property
     def target_ends(self) -> int:
@@ -169,6 +173,11 @@ class AdditiveSubject(ModelSubject):
             yield RecordNote(f"The smallest bin that holds any record of the data holds {smallest}{of}.")
 
 
+def _is_bare_regression(model: AdditiveModel) -> bool:
+    """Return whether nothing published says how many records scores were fitted to together."""
+    return model.joint and any(term.weights is None for term in model.terms)
+
+
 def _common_weight(model: AdditiveModel) -> int:
     """Return the number of which all sizes of bins are multiples, as where each record weighs as much; else 1."""
     sums = [term.weights.ravel() for term in model.terms if term.weights is not None]
@@ -209,6 +218,12 @@ def _parameters(additive: AdditiveSubject) -> Fact[EffectiveParameters]:
     counts = [entry.counts for entry in additive.leakage.terms]
     if not counts:
         return Inapplicable("The model has no bins.")
+    n_stated = additive.inputs.statements.n_records
+    if any(sizes is None for sizes in counts) and n_stated is not None and _is_bare_regression(additive.model):
+        # The shares of a term's bins have the sum 1, whatever they are; an empty bin makes it more than it is.
+        n_parameters = sum(entry.n_bins - 1 for entry in additive.leakage.terms)
+        advantage = advantage_of_parameters(n_parameters / n_stated, "regression")
+        return Measured(EffectiveParameters(per_record=n_parameters / n_stated, advantage=advantage))
     if any(sizes is None for sizes in counts):
         return NotApplicable("the model does not publish exactly how many records its bins hold.")
     table = additive.table

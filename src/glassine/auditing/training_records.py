@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassine.auditing.following import Fitted
+from glassine.auditing.following import Fitted, on_records
 from glassine.data.record_table import RecordTable
-from glassine.models import TreeEnsemble
+from glassine.errors import InvalidModelError
+from glassine.models import AdditiveModel, TreeEnsemble
 from glassine.models.regression import RegressionModel
 from glassine.models.score_equations import agreement
 from glassine.records.arrays import AnyArray, Array, Indices
@@ -17,6 +18,7 @@ MISSED = (
     "The data is not the training data, or the fit had weights or a penalty that its file does not state: sums over "
     "the training records that follow from its coefficients are others in the data."
 )
+OTHER_NUMBER = "The data is not the training data: the regression was fitted on another number of records."
 TOO_FEW = "The data is not the training data: leaves were made from more records than reach them."
 FROM_DATA = "The number of training records was taken from the data and is not confirmed: {why}"
 UNPUBLISHED = "the file does not say it."
@@ -51,10 +53,35 @@ def beside_regression(model: RegressionModel, fitted: Fitted | None, outcome: An
     if fitted is None:
         return Standing()
     if model.fit.n_records not in (None, len(fitted.design)) and model.effects:
-        return Standing(
-            mismatch="The data is not the training data: the regression was fitted on another number of records."
-        )
+        return Standing(mismatch=OTHER_NUMBER)
     return of_sample(model, fitted.design, outcome)
+
+
+def beside_joint(model: AdditiveModel, table: RecordTable | None, target: str | None, n: int | None) -> Standing:
+    """Return whether records are those that a regression of categories alone was fitted on.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        The regression, as scores that were fitted together.
+    table : RecordTable or None
+        The records; None without any.
+    target : str or None
+        Name of their outcomes.
+    n : int or None
+        Number of training records that is stated.
+    """
+    if table is None:
+        return Standing()
+    if n is not None:
+        return Standing(mismatch=OTHER_NUMBER if n != len(table) else "")
+    try:
+        regression = model.to_linear()
+    except InvalidModelError:
+        return Standing(unconfirmed=FROM_DATA.format(why=UNPUBLISHED))
+    fitted = on_records(regression, table, target)
+    outcome = table.arrays[target][fitted.complete] if target in table.arrays else None
+    return of_sample(regression, fitted.design, outcome)
 
 
 def of_sample(model: RegressionModel, design: Array, outcome: AnyArray | None) -> Standing:

@@ -17,7 +17,7 @@ from glassine.models.additive import LINKS as BINNED_LINKS
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins
 from glassine.models.effects import Effect, Equal, Factor, Power
-from glassine.models.regression import FAMILIES, OF_CLASSES, FitStatistics, RegressionModel
+from glassine.models.regression import FAMILIES, OF_CLASSES, FitStatistics, RegressionModel, ScoreEquations
 from glassine.models.terms import Term
 
 PATSY = re.compile(
@@ -275,7 +275,22 @@ def as_binned(model: RegressionModel) -> RegressionModel | AdditiveModel:
         target=model.target,
         source=model.source,
         joint=True,
+        equations=_of_bins(model, [(name, value) for name, own in scores.items() for value in own]),
     )
+
+
+def _of_bins(model: RegressionModel, bins: Sequence[tuple[str, Scalar | None]]) -> ScoreEquations | None:
+    """Return what a fit of categories states of sums over its records, with a column for each bin."""
+    stated = model.fit.equations
+    if stated is None or model.fit.special:
+        return None
+    columns = np.zeros((len(stated.columns), 1 + len(bins)))
+    columns[:, 0] = stated.columns[:, 0]
+    for column, effect in zip(stated.columns.T[1:], model.effects, strict=True):
+        (factor,) = effect.factors
+        if isinstance(factor, Equal):
+            columns[:, 1 + bins.index((factor.attribute, factor.value))] += column
+    return replace(stated, columns=columns)
 
 
 OF_CLUSTERS = ("cluster", "hac-panel", "hac-groupsum", "nw-panel", "nw-groupsum")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -14,7 +14,7 @@ from glassine.models.additive_scores import ScoringModel
 from glassine.models.bins import checked_range
 from glassine.models.evidence import SizeOrigin, are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
-from glassine.models.regression import RegressionModel
+from glassine.models.regression import RegressionModel, ScoreEquations
 from glassine.models.rounding import rounded
 from glassine.models.scorecard import Scorecard, card_items, check_card
 from glassine.models.shapes import COVERAGE, ShapeFunction, bands, term_importance
@@ -61,6 +61,9 @@ class AdditiveModel(Displayed, ScoringModel):
         Where numbers of records in bins come from; derived ones are sums of weights.
     joint : bool, default=False
         Whether all scores were fitted together, as the coefficients of a regression are, and not term after term.
+    equations : ScoreEquations, optional
+        What an estimator in memory states of sums over its records, of the columns of :meth:`to_linear`. Files hold
+        none.
 
     Raises
     ------
@@ -89,6 +92,7 @@ class AdditiveModel(Displayed, ScoringModel):
     scorecard: Scorecard | None = None
     sizes: SizeOrigin = "stored"
     joint: bool = False
+    equations: ScoreEquations | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("attributes", "terms", "intercept", "edits", *(("classes",) if self.classes is not None else ())):
@@ -179,7 +183,7 @@ class AdditiveModel(Displayed, ScoringModel):
     def with_term(self, term: Term, edits: tuple[Edit, ...]) -> AdditiveModel:
         """Return the model with a term of the same name exchanged, and another log of edits."""
         terms = tuple(term if old.name == term.name else old for old in self.terms)
-        return replace(self, terms=terms, edits=edits)
+        return replace(self, terms=terms, edits=edits, equations=None)
 
     def to_scorecard(self, *, max_items: int = 10, max_points: int = 5) -> AdditiveModel:
         """Return a scorecard: at most so many items, each worth a whole number of points.
@@ -224,7 +228,7 @@ class AdditiveModel(Displayed, ScoringModel):
             classes=self.link == "logit",
             bounds=self.target_bounds,
         )
-        return replace(self, terms=terms, intercept=(intercept,), edits=(), scorecard=card)
+        return replace(self, terms=terms, intercept=(intercept,), edits=(), scorecard=card, equations=None)
 
     def to_linear(self) -> RegressionModel:
         """Return a regression: a line through the scores of each number, and a coefficient for each category.

@@ -185,7 +185,7 @@ def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: 
         card = card_of(terms, intercepts[0], card.unit)
     clean = replace(
         model, terms=tuple(terms), intercept=intercepts, edits=(), guarantee=guarantee, scorecard=card,
-        target_bounds=_public_range(model, domain),
+        target_bounds=_public_range(model, domain), equations=None,
     )  # fmt: skip
     return AdditiveScrub(model=clean, n_moved=len(moved), n_merged=n_before - n_after, n_renamed=len(renamed))
 
