@@ -42,7 +42,7 @@ def problem(learner: str, n: int) -> tuple[Any, Any, str]:
     for name in NUMBERS:
         low, high = int(typed[name].min()), int(typed[name].max())
         step = (high - low) / 8
-        attributes[name] = Integer(low, high, thresholds=sorted({int(low + step * i) for i in range(1, 8)}))
+        attributes[name] = Integer(low, high, thresholds=tuple(sorted({int(low + step * i) for i in range(1, 8)})))
     seeded: dict[str, Any] = {"epsilon": 1.0, "random_state": 0}
     if learner == "tree of a number":
         domain = Domain({name: one for name, one in attributes.items() if name != "age"})

@@ -168,7 +168,7 @@ def test_a_scaled_pipeline_states_the_same_sums() -> None:
 @pytest.mark.parametrize("how", ["class weights", "sample weights", "early end"])
 def test_fits_that_fix_no_equation_are_not_compared_by_it(how: str) -> None:
     frame = people(N, 1)
-    settings = {"class weights": {"class_weight": {0: 1, 1: 5}}, "early end": {"max_iter": 1}}.get(how, {})
+    settings: Any = {"class weights": {"class_weight": {0: 1, 1: 5}}, "early end": {"max_iter": 1}}.get(how, {})
     weights = np.where(frame["two"], 5.0, 1.0) if how == "sample weights" else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # one round is meant

@@ -256,7 +256,9 @@ class AdditiveModel(Displayed, ScoringModel):
         """
         if self.scorecard is not None:
             raise InvalidModelError("a scorecard has points, not scores.", remedy="Take the additive model before it.")
-        return replace(linear(self), target=self.target, source=self.source, guarantee=self.guarantee)
+        out = linear(self)
+        fit = replace(out.fit, equations=self.equations)
+        return replace(out, fit=fit, target=self.target, source=self.source, guarantee=self.guarantee)
 
     def to_frame(self, *, audience: str = "checker", suppress_below: int = 10, backend: object = "polars") -> Any:
         """Return the model as a data frame, one row for each bin; see :func:`glassine.models.table.to_frame`."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.linalg import norm
 
 from glassine.models.regression import RegressionModel
-from glassine.records.arrays import Array, Bools
+from glassine.records.arrays import AnyArray, Array, Bools
 
 LUCK = 0.001
 """Chance that other records of the same population meet the equations as closely, below which records are confirmed."""
@@ -88,7 +88,7 @@ def _triangle(columns: Array, residual: Array, asked: Bools) -> Array:
     for start in range(0, len(columns), rows):
         part = slice(start, start + rows)
         added = (columns[part, :, None] * residual[part, None, :])[:, asked]
-        triangle = np.linalg.qr(np.vstack([triangle, added]), mode="r")
+        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, added]), mode="r"))
     return triangle
 
 
@@ -194,8 +194,9 @@ def _step(value: float, error: float | None) -> float:
 def _times(rows: Array) -> int:
     """Return how often each row stands there, or a multiple of it: the greatest common divisor of their numbers."""
     # One number a row, by factors without a common multiple.
-    factors = np.random.default_rng(0).random(rows.shape[1])
+    factors = np.random.default_rng(0).random((rows.shape[1],))
     keys = np.zeros(len(rows))
     for column, factor in zip(rows.T, factors.tolist(), strict=True):
         keys += column * factor
-    return math.gcd(*np.unique(keys, return_counts=True)[1].tolist())
+    counts: AnyArray = np.unique(keys, return_counts=True)[1]
+    return math.gcd(*counts.tolist())

@@ -51,7 +51,7 @@ def linear(model: ScoringModel) -> RegressionModel:
         intercept=tuple(intercept.tolist()),
         link=model.link,
         classes=model.classes,
-        fit=FitStatistics(family=FAMILIES[model.link], equations=model.equations),
+        fit=FitStatistics(family=FAMILIES[model.link]),
     )
 
 

@@ -285,7 +285,7 @@ def _check_leaves(leaves: LeafKnowledge, people: People, table: Ints) -> None:
         return
     counts = np.zeros((len(people.leaf_nodes), table.shape[1]), dtype=np.int64)
     np.add.at(counts, people.leaf, table)
-    wrong = np.flatnonzero((leaves.counts != counts).any(axis=1))
+    wrong = np.flatnonzero(np.any(leaves.counts != counts, axis=1))
     if len(wrong):
         raise InvalidDataError(
             f"the truth has other class counts than the tree publishes, first at the leaf of node "

@@ -149,9 +149,9 @@ def _add(builder: RegressionBuilder, column: Column, weights: Array) -> FittedCo
     builder.intercept = [a + b for a, b in zip(builder.intercept, (weights * base).tolist(), strict=True)]
     gaps = [] if column.missing is None or math.isnan(column.missing) else [(None, column.missing)]
     parts = {Equal(attribute=column.attribute, value=v): code - base for v, code in (*column.codes, *gaps)}
-    for factor, code in parts.items():
+    for equal, code in parts.items():
         if code:
-            _plus(builder, factor, weights * code, weights * 0)
+            _plus(builder, equal, weights * code, weights * 0)
     return base, {(factor,): code for factor, code in parts.items() if code}
 
 
