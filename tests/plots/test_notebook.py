@@ -355,6 +355,8 @@ def test_every_name_of_a_drawn_class_exists() -> None:
     [
         lambda: plots.draw_tree(TREE),
         lambda: plots.draw_tree(TREE, record={"age": 40}, max_depth=2, counts="published"),
+        lambda: plots.draw_tree(TREE, orientation="TD"),
+        lambda: plots.draw_tree(TREE, record={"age": 40}, max_depth=2, orientation="TD", counts="published"),
         lambda: plots.draw_rules(RULES),
         lambda: plots.draw_rules(RULES, record={"age": 40, "sex": "f"}),
         lambda: plots.draw_shapes(additive().model_),
@@ -371,8 +373,9 @@ def test_drawings_are_whole_files_of_svg(draw: Callable[[], plots.SvgDrawing], t
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert not list(root.iter("{http://www.w3.org/2000/svg}script"))
     assert drawing._repr_svg_() == drawing.svg
-    with pytest.raises(UnreadableFileError):
+    with pytest.raises(UnreadableFileError, match="set overwrite"):
         drawing.save(tmp_path / "drawing.svg")
+    drawing.save(tmp_path / "drawing.svg", overwrite=True)
 
 
 def on_path(drawing: plots.SvgDrawing) -> list[str]:
@@ -380,9 +383,10 @@ def on_path(drawing: plots.SvgDrawing) -> list[str]:
     return [html.unescape(title) for title in found]
 
 
-def test_the_path_of_a_record_is_that_of_the_tree() -> None:
+@pytest.mark.parametrize("orientation", ["LR", "TD"])
+def test_the_path_of_a_record_is_that_of_the_tree(orientation: Any) -> None:
     for age in (20, 47, 61, 88):
-        drawn = on_path(plots.draw_tree(TREE, record={"age": age}))
+        drawn = on_path(plots.draw_tree(TREE, record={"age": age}, orientation=orientation))
         leaf = TREE.cells[int(TREE.apply({"age": np.array([age])})[0])]
         assert len(drawn) >= 1
         # Every condition on the way holds of the record.
@@ -403,6 +407,7 @@ OTHER: Any = "no tree"
     [
         (lambda: plots.draw_tree(OTHER), "draws trees"),
         (lambda: plots.draw_tree(TREE, max_depth=0), "at least 1"),
+        (lambda: plots.draw_tree(TREE, orientation=OTHER), "orientation"),
         (lambda: plots.draw_rules(OTHER), "draws rule lists"),
         (lambda: plots.draw_shapes(OTHER), "draws additive models"),
         (lambda: plots.draw_shapes(additive().model_, terms=["x"]), "no term 'x'"),

@@ -30,10 +30,11 @@ from glassine.report.forest_plot import Coefficient, draw_forest
 from glassine.report.rule_chart import draw_rules as _rules
 from glassine.report.sections.additive import shape_of
 from glassine.report.sections.parts import Scale, part_rows, parts_of
-from glassine.report.tree_chart import MOST_COLUMNS, path_to
+from glassine.report.tree_chart import MOST_COLUMNS, draw_tree_down, path_to
 from glassine.report.tree_chart import draw_tree as _tree
 
 Shown: TypeAlias = Literal["suppressed", "published"]
+Orientation: TypeAlias = Literal["LR", "TD"]
 Record: TypeAlias = Mapping[str, Any]
 
 MEASURED = {AdditiveModel: "terms", RegressionModel: "columns"}
@@ -93,15 +94,15 @@ class SvgDrawing:
         head = head.replace('class="', 'xmlns="http://www.w3.org/2000/svg" class="glassine-drawing ', 1)
         return cls(with_own_names(f"{head}><style>.glassine-drawing {{\n{sheet}\n}}</style>{rest}"))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, whole or not at all, and only if there is none yet.
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write it to a file, whole or not at all, and only if there is none yet unless it may be overwritten.
 
         Raises
         ------
         UnreadableFileError
             If the file exists or cannot be written.
         """
-        write_bytes(self.svg.encode(), path, replaces=False)
+        write_bytes(self.svg.encode(), path, replaces=overwrite)
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -153,9 +154,14 @@ def shapes_of(model: AdditiveModel, names: Sequence[str] | None = None) -> list[
 
 
 def draw_tree(
-    tree: DecisionTree, *, record: Record | None = None, max_depth: int | None = None, counts: Shown = "suppressed"
+    tree: DecisionTree,
+    *,
+    record: Record | None = None,
+    max_depth: int | None = None,
+    orientation: Orientation = "LR",
+    counts: Shown = "suppressed",
 ) -> SvgDrawing:
-    """Draw a tree from left to right, each column one more condition; with a record, its path stands out.
+    """Draw a tree, each column or row one more condition; with a record, its path stands out.
 
     Parameters
     ----------
@@ -165,13 +171,15 @@ def draw_tree(
         A record with the tested attributes.
     max_depth : int, optional
         Most conditions in view, at least 1; six without it, as more cannot be read.
+    orientation : {"LR", "TD"}, default="LR"
+        From left to right, where long conditions can be read, or from the top down, as suits few leaves.
     counts : {"suppressed", "published"}, default="suppressed"
         Whether counts below ten are hidden, as in reports, or drawn as the model has them.
 
     Raises
     ------
     InvalidParameterError
-        If it is no tree, a single leaf, or the depth is out of range.
+        If it is no tree, a single leaf, or the depth or the orientation is out of range.
     InvalidDataError
         If the record lacks a tested attribute.
 
@@ -187,6 +195,7 @@ def draw_tree(
         raise InvalidParameterError(
             f"draw_tree draws trees, got {tree!r:.80}.", remedy="Pass as_model of an estimator."
         )
+    check_choice(orientation, "orientation", ("LR", "TD"))
     if max_depth is not None and not max_depth >= 1:
         raise InvalidParameterError(f"{parameter('max_depth')} must be at least 1, got {max_depth!r}.")
     findings = findings_of(tree, counts)
@@ -194,14 +203,13 @@ def draw_tree(
     if len(nodes) < 2:
         raise InvalidParameterError("the tree is a single leaf: there is nothing to draw.", remedy="Print it.")
     part = caught_by(tree, record)
+    path = frozenset[int]() if part is None else path_to(nodes, part)
+    levels = min(max_depth or MOST_COLUMNS, MOST_COLUMNS - 1)
     with wording.counting(findings.counted):
-        drawn, _ = _tree(
-            nodes,
-            part_rows(findings, Scale.of(findings)),
-            path=frozenset() if part is None else path_to(nodes, part),
-            levels=min(max_depth or MOST_COLUMNS, MOST_COLUMNS - 1),
-            static=True,
-        )
+        rows = part_rows(findings, Scale.of(findings))
+        if orientation == "TD":
+            return SvgDrawing.of(draw_tree_down(nodes, rows, path=path, levels=levels))
+        drawn, _ = _tree(nodes, rows, path=path, levels=levels, static=True)
     return SvgDrawing.of(drawn)
 
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -31,6 +32,10 @@ LAST_COLUMN = 1.8  # width of the last column, where leaves stand, against the o
 EVEN = 0.55  # share of the height that all leaves divide evenly, so that small ones stay visible
 LEGIBLE = 13.0
 """Least height of a box with text."""
+LEVEL, LINE, LINES = 76.0, 17.0, 4
+"""Height of a row of a drawing from the top down, of a line of text in it, and the lines that it holds."""
+FEWEST = 4
+"""Fewest letters that say something in such a box."""
 LETTER = 7.2  # width of a letter at the size used in the boxes, in a wide typeface
 FLAG = "\u25b2"
 COLORS = 3
@@ -137,7 +142,6 @@ def draw_tree(
     # breaks, see flag_colors. Only as many levels are in view as can be read; a script that zooms shows the others.
     if len(tree) < 2:
         return Markup(""), ""
-    children, count = children_of(tree), leaves_below(tree)
     depth, weight = _measure(tree, rows)
     drawn = _levels_that_fit(depth)
     deepest = min(drawn, MOST_COLUMNS - 1, levels)
@@ -146,16 +150,8 @@ def draw_tree(
     height = min(max(in_view * ROW, SHORTEST), TALLEST_ZOOMED if zoomed else TALLEST)
     sized, mixed = any(row.weight is not None for row in rows), any(row.mix for row in rows)
     right = TREE_WIDTH - (SIZES if sized else 0.0) - (CLASSES if mixed else 0.0)
-    flagged = [set(rows[node.part - 1].flags) if node.part is not None else set[str]() for node in tree]
-    for i in range(len(tree) - 1, 0, -1):
-        flagged[tree[i].parent or 0] |= flagged[i]
     drawing = _Diagram(
-        tree=tree,
-        rows=rows,
-        names=tuple({wording.attribute_of(wording.clean(node.condition)): None for node in tree if node.condition}),
-        colors=flag_colors(rows),
-        flagged=flagged,
-        count=count,
+        **_of_boxes(tree, rows),
         column=right / (deepest + LAST_COLUMN - 1),
         right=right,
         sized=sized,
@@ -164,7 +160,7 @@ def draw_tree(
         zoomed=zoomed,
         path=path,
     )
-    boxes = _place(children, weight, depth, drawn if zoomed else deepest, height)
+    boxes = _place(weight, depth, drawn if zoomed else deepest, height, tree)
     caption = (
         "Taller boxes hold more records, not in proportion; leaves of suppressed size are drawn equally tall."
         if all(row.weight is not None for row in rows)
@@ -172,7 +168,72 @@ def draw_tree(
     )
     if deepest < max(depth):
         caption += f" Only the first {deepest} levels are in view: a box that ends in … holds several leaves."
-    hatch = element(
+    heads = [element("text", wording.units(), class_="tick end", x=right + SIZES - 8, y=12)] if sized else []
+    heads += [element("text", "classes", class_="tick", x=TREE_WIDTH - CLASSES, y=12)] if mixed else []
+    shape = f"{drawing.column:.2f} {right:.0f} {deepest} {height:.0f} {HEAD:.0f}"
+    inside = element("g", *(_draw(box, drawing) for box in boxes), class_="boxes", data_shape=shape if zoomed else None)
+    return _chart(drawing, max(depth), height + HEAD).draw(_hatch(), *heads, inside), caption
+
+
+def draw_tree_down(
+    tree: Sequence[TreeNode],
+    rows: Sequence[PartRow],
+    *,
+    path: Collection[int] = (),
+    levels: int = MOST_COLUMNS - 1,
+) -> Markup:
+    """Return the tree from the top down, each row one more condition, with the first so many ``levels`` alone.
+
+    The boxes of a ``path`` stand out. A box that is too narrow for its texts has them in its title.
+    """
+    depth, weight = _measure(tree, rows)
+    deepest = min(_levels_that_fit(depth), levels)
+    drawing = _Diagram(
+        **_of_boxes(tree, rows),
+        column=0.0,
+        right=0.0,
+        sized=False,
+        mixed=False,
+        deepest=deepest,
+        zoomed=False,
+        path=path,
+    )
+    boxes = _place(weight, depth, deepest, TREE_WIDTH, tree)
+    inside = element("g", *(_draw_down(box, drawing) for box in boxes), class_="boxes")
+    return _chart(drawing, max(depth), deepest * LEVEL).draw(_hatch(), inside)
+
+
+def _of_boxes(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> dict[str, Any]:
+    """Return what the boxes of a tree are drawn by in either direction, as fields of a diagram."""
+    flagged = [set(rows[node.part - 1].flags) if node.part is not None else set[str]() for node in tree]
+    for i in range(len(tree) - 1, 0, -1):
+        flagged[tree[i].parent or 0] |= flagged[i]
+    return {
+        "tree": tree,
+        "rows": rows,
+        "names": tuple({wording.attribute_of(wording.clean(node.condition)): None for node in tree if node.condition}),
+        "colors": flag_colors(rows),
+        "flagged": flagged,
+        "count": leaves_below(tree),
+    }
+
+
+def _chart(drawing: _Diagram, n_levels: int, height: float) -> Chart:
+    about = "and the path of one record" if drawing.path else "colored by the limits that its leaves break"
+    n_leaves = wording.plural(drawing.count[0], "leaf")
+    return Chart(
+        kind="tree",
+        ident="tree",
+        width=TREE_WIDTH,
+        height=height,
+        title=f"The tree, {about}",
+        description=f"{n_leaves} in {wording.plural(n_levels, 'level')}. The list below says the same.",
+    )
+
+
+def _hatch() -> Markup:
+    """Return the pattern of leaves whose size is not known."""
+    pattern = element(
         "pattern",
         element("rect", class_="ground", width=7, height=7),
         element("rect", class_="stripe", width=2.5, height=7),
@@ -182,22 +243,7 @@ def draw_tree(
         patternUnits="userSpaceOnUse",
         patternTransform="rotate(45)",
     )
-    chart = Chart(
-        kind="tree",
-        ident="tree",
-        width=TREE_WIDTH,
-        height=height + HEAD,
-        title="The tree, and the path of one record"
-        if path
-        else "The tree, colored by the limits that its leaves break",
-        description=f"{wording.plural(count[0], 'leaf')} in {wording.plural(max(depth), 'level')}. The list below says "
-        "the same.",
-    )
-    heads = [element("text", wording.units(), class_="tick end", x=right + SIZES - 8, y=12)] if sized else []
-    heads += [element("text", "classes", class_="tick", x=TREE_WIDTH - CLASSES, y=12)] if mixed else []
-    shape = f"{drawing.column:.2f} {right:.0f} {deepest} {height:.0f} {HEAD:.0f}"
-    inside = element("g", *(_draw(box, drawing) for box in boxes), class_="boxes", data_shape=shape if zoomed else None)
-    return chart.draw(element("defs", hatch), *heads, inside), caption
+    return element("defs", pattern)
 
 
 def _measure(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[list[int], list[float]]:
@@ -231,9 +277,9 @@ def _levels_that_fit(depth: Sequence[int]) -> int:
 
 
 def _place(
-    children: Sequence[Sequence[int]], weight: Sequence[float], depth: Sequence[int], deepest: int, height: float
+    weight: Sequence[float], depth: Sequence[int], deepest: int, height: float, tree: Sequence[TreeNode]
 ) -> list[_Box]:
-    boxes: list[_Box] = []
+    boxes, children = list[_Box](), children_of(tree)
     stack = [_Box(0, 0, HEAD, height)]
     while stack:
         here = stack.pop()
@@ -250,6 +296,41 @@ def _place(
     return boxes
 
 
+def _draw_down(box: _Box, drawing: _Diagram) -> Markup:
+    """Return a box of a drawing from the top down, whose height is its width here."""
+    node = drawing.tree[box.index]
+    row = drawing.rows[node.part - 1] if node.part is not None else None
+    x, y, room = box.y - HEAD, (box.depth - 1) * LEVEL, int((box.height - 8) / LETTER)
+    above, below = wording.condition_lines(wording.clean(node.condition))
+    ends = row is not None or box.depth >= drawing.deepest
+    kind = _color(drawing, box.index, row) if ends else "inner"
+    mark = f"{FLAG} " if row is not None and row.flags else ""
+    said = _said_of(row) if row is not None else [wording.plural(drawing.count[box.index], "leaf")] if ends else []
+    gap = 1.0 if box.height > 4 else 0.2
+    title = "; ".join([wording.clean(node.condition), *said])
+    pieces = [
+        element("title", wording.shorten(title, 240)),
+        element("rect", x=x + gap, y=y + 1, width=max(box.height - 2 * gap, 0.6), height=LEVEL - 2, rx=2),
+    ]
+    if room >= FEWEST:
+        says = [f"→ {row.prediction}", row.size] if row is not None and row.prediction else said
+        # The mark is wider than a letter.
+        lines = [mark + wording.shorten_name(above, room - 2 * len(mark), drawing.names), below, *says]
+        pieces += [
+            element("text", wording.shorten(line, room), x=x + 5, y=y + LINE * number)
+            for number, line in enumerate([line for line in lines if line][:LINES], start=1)
+        ]
+    if drawing.path:
+        kind = f"{kind} {'on' if box.index in drawing.path else 'off'}-path"
+    return element("g", *pieces, class_=kind)
+
+
+def _said_of(row: PartRow) -> list[str]:
+    """Return what a leaf says: prediction, size, classes, flags and the bits that are learned."""
+    learned = [f"bits learned: {row.bits}"] if row.bits else []
+    return [one for one in (row.prediction, row.size, row.classes, *row.flags, *learned) if one]
+
+
 def _draw(box: _Box, drawing: _Diagram) -> Markup:
     node, column = drawing.tree[box.index], drawing.column
     condition = wording.clean(node.condition)
@@ -263,9 +344,7 @@ def _draw(box: _Box, drawing: _Diagram) -> Markup:
     kind, after, mark, full = "inner", "", "", condition
     if row is not None:
         kind, mark = _color(drawing, box.index, row), f"{FLAG} " if row.flags else ""
-        says = [row.prediction, row.size, row.classes, *row.flags]
-        learned = [f"bits learned: {row.bits}"] if row.bits else []
-        full = "; ".join([condition, *(s for s in says if s), *learned])
+        full = "; ".join([condition, *_said_of(row)])
         after = f" → {wording.shorten(row.prediction, room // 2)}" if row.prediction else ""
     elif ends:
         kind, after = _color(drawing, box.index, None), " …"
