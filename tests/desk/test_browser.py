@@ -245,7 +245,7 @@ def test_steps_are_tried_and_measured_on_records_that_a_checker_chooses(folder: 
     page, _ = open_desk(folder)
     choose(page, "ages.json")
     page.wait_for_selector("#verdict:not(:has-text('Being audited'))")
-    page.click("summary:has-text('Try them on records')")
+    page.click("summary:has-text('Audit it with records')")
     page.click("button:text-is('Try and measure')")
     page.wait_for_selector("form[data-fill] .need:has-text('needs the column that is predicted')")
     page.fill("#t-predicted", "smokes")

@@ -18,13 +18,14 @@ from glassine.desk.folder import HEAD, LARGEST_MODEL, FolderFile, kind_of, read_
 from glassine.desk.form_values import digest_of, text_of
 from glassine.desk.phrases import PHRASES
 from glassine.desk.state import ACCEPTED, FileState, Version
-from glassine.desk.stated import STATED
+from glassine.desk.stated import STATED, statements_of
 from glassine.desk.workers import Done, Job, StoppedJobError, Workers
 from glassine.errors import DeskError, RefusedActionError, quoted
 
 VERDICTS = {0: "within policy", 1: "outside policy", 3: "inconclusive"}
 NOT_AUDITED = "not audited"
 SUBMITTED = "submitted"
+TRIED_WITH = "stated.json"
 """Folder of a job that holds files by the names that analysts gave them; reports say these."""
 
 LOOK = "Look at it yourself: the desk audits models only."
@@ -58,6 +59,7 @@ REQUESTS = {
     "unreadable": "A whole copy of the file: the one in the folder cannot be read.",
 }
 """What is asked of the analyst, by the kind of a file without a report."""
+ASKED_RECORDS = "The training records, as a file of this folder, and the name of the column that is predicted."
 CLOSED = PHRASES["closed"]
 """Why files of a kind cannot be approved: the desk cannot say what they hold, or no release has them."""
 
@@ -297,7 +299,8 @@ class Audits:
     ) -> list[dict[str, Any]] | None:
         """Return what each copy would be that a remedy makes; None if the bytes are not held.
 
-        Records, and held-out ones if there are any, are files of the folder on which copies are measured.
+        Records, and held-out ones if there are any, are files of the folder beside which the model is audited, and on
+        which copies are measured: then the first entry is the model's own.
 
         Raises
         ------
@@ -309,9 +312,17 @@ class Audits:
             return None
         (name, domain), reads, digests = self._with_domain(file, kept)
         limits, gives = self.limits(file.now.inputs)
+        gives = {**gives, TRIED_WITH: json.dumps(statements_of(file.now.answers)).encode()}
         async with self._places:
             job = Job(
-                words=(name, domain, limits, *((target,) if records else ()), *(f"./{one}" for one in records)),
+                words=(
+                    name,
+                    domain,
+                    limits,
+                    TRIED_WITH,
+                    *((target,) if records else ()),
+                    *(f"./{one}" for one in records),
+                ),
                 reads=reads,
                 digests=digests,
                 gives=gives,

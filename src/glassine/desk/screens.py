@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from glassine.desk.acro import ACRO_FILES
-from glassine.desk.auditing import CLOSED, REQUESTS, Audits
+from glassine.desk.auditing import ASKED_RECORDS, CLOSED, REQUESTS, Audits
 from glassine.desk.chosen import chosen_records
 from glassine.desk.desk import STALE, Desk
 from glassine.desk.documents import EVIDENCE
@@ -314,6 +314,9 @@ class Screens:
         of = (result or {}).get("kind", "")
         if of in REQUESTS:
             requests = [REQUESTS[of]]
+        records = [one.name for one in desk.present().values() if one.name.lower().endswith(RECORDS)]
+        if page.get("measures") and not records:
+            requests.append(ASKED_RECORDS)
         asked = {item for question in version.questions for item in question.items}
         kind = str(page.get("kind", ""))
         return {
@@ -343,7 +346,7 @@ class Screens:
                 if one.id in desk.present() and (self._audits.result(one.now) or {}).get("kind") == "domain"
             ],
             "certificate": self._audits.certificate_file(file),
-            "records": [one.name for one in desk.present().values() if one.name.lower().endswith(RECORDS)],
+            "records": records,
             "present": file.id in desk.present(),
             "accepts": accepts,
             "holds": desk.votes_hold(version),

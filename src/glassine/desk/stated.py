@@ -35,7 +35,7 @@ STATED: dict[str, StatedField] = {
     "public_cuts": StatedField("--public-cuts", "flag", WORDS["public_cuts"], of=CELLS),
     "stated_leaf": StatedField("--stated-leaf", "number", WORDS["stated_leaf"], of=CELLS),
     "stated_step": StatedField("--stated-step", "number", WORDS["stated_step"], of=CELLS),
-    "n": StatedField("--n", "number", WORDS["n"], of=("regression", "ensemble")),
+    "n": StatedField("--n", "number", WORDS["n"], of=("regression", "ensemble", "additive")),
     "base_rate": StatedField("--base-rate", "share", WORDS["base_rate"], of=("ensemble",)),
     "learning_rate": StatedField("--learning-rate", "share", WORDS["learning_rate"], most=1.0, of=("ensemble",)),
     "family": StatedField(
@@ -47,9 +47,19 @@ STATED: dict[str, StatedField] = {
     ),
     "errors": StatedField("--errors", "choice", WORDS["errors"], ("model", "robust"), of=("regression",)),
     "settings_tried": StatedField("--settings-tried", "number", WORDS["settings_tried"]),
-    "domain": StatedField("--domain", "file", WORDS["domain"], of=CELLS),
+    "domain": StatedField("--domain", "file", WORDS["domain"], of=(*CELLS, "regression")),
 }
 """What an analyst can state, by field of the form."""
+
+
+CALLED = {"stated_leaf": "smallest_leaf", "stated_step": "rounded_to", "n": "n_records"}
+"""What fields are called in the library, where the form has a name of its own."""
+
+
+def statements_of(answers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answers that are statements on the training data, as parameters of ``Statements``."""
+    inputs = [name for name in answers if name in STATED and name not in ("settings_tried", "domain")]
+    return {CALLED.get(name, name): answers[name] for name in inputs}
 
 
 def stated_of(asked: Mapping[str, Any], folder: Folder) -> dict[str, Any]:

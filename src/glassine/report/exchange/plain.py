@@ -19,8 +19,8 @@ def as_plain(findings: Findings, name: str) -> dict[str, Any]:
     """Return what a report says first: the verdict, every check with figure and limit, what to do and what to ask.
 
     What to do is in plain words, for people without a shell; ``tries`` has the places of those that make a copy,
-    ``replies`` what of it the publisher does, as a checker writes it to them, and ``accepts`` whether one is to accept
-    the guarantee.
+    ``replies`` what of it the publisher does, as a checker writes it to them, ``measures`` whether one passes records,
+    and ``accepts`` whether one is to accept the guarantee.
     """
     # name: name of the model, the title.
     page = page_of(findings, title=name)
@@ -38,6 +38,7 @@ def as_plain(findings: Findings, name: str) -> dict[str, Any]:
         "steps": [wording.clean(one.plain) for one in findings.advice],
         "replies": [reply for one in findings.advice if (reply := wording.clean(_reply(one)))],
         "tries": [place for place, one in enumerate(findings.advice) if id(one) in tried],
+        "measures": any({"data", "holdout"} & set(one.parameters) for one in findings.advice if one.action == "audit"),
         "accepts": any(one.action == "accept" for one in findings.advice),
         "requests": list(findings.requests),
         "version": findings.version,
