@@ -299,7 +299,7 @@ class Audits:
     ) -> list[dict[str, Any]] | None:
         """Return what each copy would be that a remedy makes; None if the bytes are not held.
 
-        Records, and held-out ones if there are any, are files of the folder beside which the model is audited, and on
+        Records, and held-out ones if there are any, are files of the folder with which the model is audited, and on
         which copies are measured: then the first entry is the model's own.
 
         Raises

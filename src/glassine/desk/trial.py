@@ -40,7 +40,7 @@ def main() -> None:
 def tried(
     model: Path, domain: Domain | None, limits: str, settings: AuditSettings, members: Sample, holdout: Sample
 ) -> list[dict[str, Any]]:
-    """Return what the model is beside records, if there are any, and what each copy would be, or why there is none."""
+    """Return what the model is with records, if there are any, and what each copy would be, or why there is none."""
     file = read_once(model)
     policy = NAMED[limits].policy if limits in NAMED else Policy.from_toml(limits)
     others = None if holdout.data is None else holdout
@@ -50,7 +50,7 @@ def tried(
     out: list[dict[str, Any]] = []
     if members.data is not None:
         odd = [check.meaning for check in findings.checks if check.status in ("fail", "unknown")]
-        out.append({"beside": findings.verdict, "odd": " ".join(odd), "asks": ""})
+        out.append({"own": findings.verdict, "odd": " ".join(odd), "asks": ""})
     for remedy in remedies_to_try(findings.advice):
         one: dict[str, Any] = {"plain": remedy.plain, "note": "", "reply": remedy.plain, "failure": "", "asks": ""}
         try:
