@@ -53,7 +53,7 @@ STATED: dict[str, StatedField] = {
 
 
 CALLED = {"stated_leaf": "smallest_leaf", "stated_step": "rounded_to", "n": "n_records"}
-"""What fields are called in the library, where the form has a name of its own."""
+"""What fields are called in the library, where the form has another name."""
 
 
 def statements_of(answers: Mapping[str, Any]) -> dict[str, Any]:
