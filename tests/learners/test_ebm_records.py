@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from glassine import Binary, Category, Domain, Integer, Ledger, Real
 from glassine.errors import ReleaseFailedError
-from glassine.learners import PrivateEBMClassifier, PrivateSummary
+from glassine.learners import PrivateEBMClassifier, PrivateEBMRegressor, PrivateSummary
 from glassine.learners.additive import engine_counts as ebm_records
 from glassine.learners.additive.engine_counts import blocks_of
 from glassine.learners.additive.grids import Axis, public_grids, release_bins
@@ -213,3 +213,28 @@ def test_a_failure_of_an_engine_quotes_no_record_and_is_charged(engine: str, tmp
         summary.fit(scans[engine](), "y")
     assert "1815" not in "".join(traceback.format_exception(failed.value))
     assert len(book.entries("here")) == 1
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "target"),
+    [*((kind, target) for kind in ("penalized", "boosting") for target in ("number", "class")), ("penalized", "count")],
+)
+def test_noise_in_bins_without_records_stays_within_what_the_public_range_allows(algorithm: Any, target: str) -> None:
+    rng = np.random.default_rng(0)
+    n = 2_000
+    columns = {"far": rng.beta(2, 8, n) * 100, "other": rng.integers(0, 5, n)}
+    domain = Domain({"far": Real(0, 1000), "other": Integer(0, 200)})
+    stated: dict[str, Any] = {"bins": {"far": [*range(50, 1000, 50)], "other": [*range(1, 200, 5)]}, "domain": domain}
+    stated |= {"algorithm": algorithm, "random_state": 1, "epsilon": 0.2}
+    learner: PrivateEBMClassifier | PrivateEBMRegressor
+    outcomes: Any
+    if target == "class":
+        learner, outcomes, largest = PrivateEBMClassifier(classes=(0, 1), **stated), rng.integers(0, 2, n), 20.0
+    elif target == "count":
+        learner = PrivateEBMRegressor(objective="poisson", target_range=(0, 9), **stated)
+        outcomes, largest = rng.integers(0, 9, n), 20.0
+    else:
+        learner = PrivateEBMRegressor(target_range=(-5, 1), **stated)
+        outcomes, largest = rng.uniform(-5, 1, n), 6.0
+    scores = [np.abs(term.scores).max() for term in learner.fit(columns, outcomes).model_.terms]
+    assert max(scores, default=0.0) <= largest

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from glassine.learners.additive.grids import Axis, counted_once
-from glassine.learners.additive.published_scores import Frame
+from glassine.learners.additive.published_scores import Frame, within
 from glassine.learners.additive.smoothing import TermCells, random_walk
 from glassine.learners.additive.targets import Base
 from glassine.models import Term
@@ -143,7 +143,7 @@ def terms_of_pairs(
         terms.append(
             Term(
                 bins=(left, right),
-                scores=np.where(there[..., None], score.reshape(shape)[at], 0.0) * factor,
+                scores=np.where(there[..., None], within(score, frame.target).reshape(shape)[at], 0.0) * factor,
                 errors=frame.errors(np.where(there[..., None], error.reshape(shape)[at], 0.0) * factor),
                 weights=np.where(own, weight.reshape(pair.shape)[at], 0.0),
             )

@@ -12,7 +12,7 @@ import numpy as np
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.grids import Axis, counted_once
-from glassine.learners.additive.targets import Target
+from glassine.learners.additive.targets import MOST_ODDS, Target
 from glassine.models import AdditiveModel, Guarantee, NumericBins, Term
 from glassine.models.terms import isotonic
 from glassine.records.arrays import Array
@@ -152,7 +152,10 @@ class Frame:
 
 
 def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame, pairs: Sequence[Term] = ()) -> AdditiveModel:
-    """Return the model, in units of the target."""
+    """Return the model, in units of the target.
+
+    Noise in a bin of hardly a record may be any size: scores are limited to what the target's public range allows.
+    """
     target = frame.target
     factor, offset = target.scale
     terms = []
@@ -162,7 +165,7 @@ def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame, pairs: Sequence[
         terms.append(
             Term(
                 bins=(bins,),
-                scores=np.where(there[:, None], score[index], 0.0) * factor,
+                scores=np.where(there[:, None], within(score[index], target), 0.0) * factor,
                 errors=frame.errors(np.where(there[:, None], error[index], 0.0) * factor),
                 weights=np.where(counted_once(index), axis.counts[index], 0.0),
             )
@@ -180,15 +183,17 @@ def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame, pairs: Sequence[
     )
 
 
+def within(scores: Array, target: Target) -> Array:
+    """Return scores, in the unit of the fit, none of them larger than the target's public range allows."""
+    return np.clip(scores, -target.largest_score, target.largest_score)
+
+
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 """Gauss's points and weights for the mean over a normal variable."""
 
 DEPENDENT = 0.05
 """Standard deviation of what a mean prediction errs by where attributes are taken as independent."""
-
-MOST_ODDS = 20.0
-"""Largest size of the log-odds that is looked for: mean predictions lie within :data:`MEANS`."""
 
 MEANS = (0.005, 0.995)
 """Least and largest mean prediction that an intercept is set for."""

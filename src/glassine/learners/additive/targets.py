@@ -62,6 +62,10 @@ SMALLEST_SPREAD = 0.02
 The clip follows the deviation: one near zero would leave nothing of the residuals but their signs."""
 
 
+MOST_ODDS = 20.0
+"""Largest size of a score of classes or counts, a logarithm: beyond it, a probability is 0 or 1 for everyone."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Target:
     """What is to be predicted; all of it public."""
@@ -93,6 +97,11 @@ class Target:
             # A score is the logarithm of a share of the largest count, for the largest exposure.
             return 1.0, math.log(hi / self.events.high)
         return hi / 2 - lo / 2, lo / 2 + hi / 2
+
+    @property
+    def largest_score(self) -> float:
+        """Largest size of a published score of one term, before :attr:`scale`: of a number, the width of its range."""
+        return 2.0 if self.link == "identity" else MOST_ODDS
 
     @property
     def predicted_range(self) -> tuple[float, float] | None:
