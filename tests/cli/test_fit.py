@@ -69,7 +69,7 @@ def test_a_private_tree(folder: Path) -> None:
         "trained with epsilon 0.5",
         "Guarantee: epsilon 0.5, delta 0, add-or-remove-one. Privacy unit: record.",
         "entry 1. people: epsilon 0.5 of 1 spent, 0.5 left.",
-        "does not declare them: id.",
+        "Columns left out, as they are not declared by the domain: id.",
         "Model: m.json",
         "Certificate: m.certificate.json",
         "Check: glassine domain check domain.json --data people.csv",
