@@ -73,6 +73,26 @@ IDENTIFIER_WORDS = frozenset(
 )
 """A name with one of these words is that of an identifier, such as patient_id or userId."""
 
+QUANTITIES = frozenset(
+    {
+        "age",
+        "amount",
+        "balance",
+        "charge",
+        "charges",
+        "cost",
+        "costs",
+        "count",
+        "days",
+        "income",
+        "months",
+        "pay",
+        "price",
+    }
+    | {"rate", "salary", "score", "sum", "total", "value", "wage", "years"}
+)
+"""A name that ends with one of these words is that of a quantity, whatever stands before it."""
+
 PEOPLE = frozenset(
     {"account", "client", "customer", "employee", "member", "name", "patient", "person", "pupil", "student"}
     | {"subject", "surname", "user"}
@@ -120,9 +140,11 @@ def is_identifier_name(name: str) -> bool:
     [True, True, True, True, False, False]
     >>> [is_identifier_name(name) for name in ("Patienten-Nr", "Kundennummer", "Personen")]
     [True, True, False]
+    >>> [is_identifier_name(name) for name in ("income_id_total", "user_id_str", "id_total")]
+    [False, True, False]
     """
     words = _words(name)
-    if not words:
+    if not words or words[-1] in QUANTITIES:
         return False
     if not IDENTIFIER_WORDS.isdisjoint(words) or words[-1] in JOINED:
         return True
