@@ -91,7 +91,7 @@ QUANTITIES = frozenset(
     }
     | {"rate", "salary", "score", "sum", "total", "value", "wage", "years"}
 )
-"""A name that ends with one of these words is that of a quantity, whatever stands before it."""
+"""A name that ends with one of these words is that of a quantity."""
 
 PEOPLE = frozenset(
     {"account", "client", "customer", "employee", "member", "name", "patient", "person", "pupil", "student"}
