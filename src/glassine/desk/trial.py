@@ -45,8 +45,8 @@ def tried(
     policy = NAMED[limits].policy if limits in NAMED else Policy.from_toml(limits)
     others = None if holdout.data is None else holdout
     whole = load_file(file, domain)
-    given: dict[str, Any] = {"domain": domain, "policy": policy, "settings": settings}
-    findings = audit(whole, members.data, members.target, holdout=others, **given)
+    context: dict[str, Any] = {"domain": domain, "policy": policy, "settings": settings}
+    findings = audit(whole, members.data, members.target, holdout=others, **context)
     out: list[dict[str, Any]] = []
     if members.data is not None:
         odd = [check.meaning for check in findings.checks if check.status in ("fail", "unknown")]
@@ -54,7 +54,7 @@ def tried(
     for remedy in remedies_to_try(findings.advice):
         one: dict[str, Any] = {"plain": remedy.plain, "note": "", "reply": remedy.plain, "failure": "", "asks": ""}
         try:
-            done = try_remedy(file, remedy, members=members, holdout=holdout, **given)
+            done = try_remedy(file, remedy, members=members, holdout=holdout, **context)
         except GlassineError as error:
             one["failure"] = str(error.message)
             if domain is None and error.parameter == "domain":
